@@ -1,0 +1,111 @@
+package workspace
+
+import (
+	"iter"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/tidwall/btree"
+)
+
+// Catalog is what a project's own records add up to: its repos and workspaces.
+// A published one never changes: the next is made from a clone.
+type Catalog struct {
+	Seq        Seq
+	Born       bool // whether the project exists
+	Repos      map[RepoPath]Repo
+	Unread     Seq
+	workspaces btree.Map[ID, Listed]
+}
+
+// Listed is a workspace as the catalog knows it.
+type Listed struct {
+	ID        ID
+	CreatedAt time.Time
+	Deleted   bool
+}
+
+// Workspace returns what the catalog knows of a workspace.
+func (c *Catalog) Workspace(id ID) (Listed, bool) { return c.workspaces.Get(id) }
+
+// List yields the workspaces whose identity starts with prefix and comes after
+// another one, those that were born and not deleted, in order.
+func (c *Catalog) List(prefix string, after ID) iter.Seq[Listed] {
+	return func(yield func(Listed) bool) {
+		c.workspaces.Ascend(max(ID(prefix), after), func(id ID, w Listed) bool {
+			if !strings.HasPrefix(string(id), prefix) {
+				return false
+			}
+			return w.Deleted || id == after || yield(w)
+		})
+	}
+}
+
+// reduce changes c, which nobody else has seen yet, by one record of the
+// project's stream. What it does not understand it passes over; a newer version
+// of what it does marks the catalog as unread.
+func (c *Catalog) reduce(r Record) {
+	c.Seq = r.Seq
+	if r.Version > payloadVersion && c.Unread == 0 {
+		c.Unread = r.Seq
+		return
+	}
+	if r.Type == ProjectCreated {
+		c.Born = true
+		return
+	}
+	p, err := decode[Copied](r)
+	if err != nil {
+		return
+	}
+	switch r.Type {
+	case WorkspaceCreated, WorkspaceDeleted:
+		c.reduceWorkspace(r, ID(p.Stream))
+	case RepoCreated, RepoConfigured, RepoRemoved:
+		r.Payload = p.Payload
+		c.reduceRepo(r, RepoPath(p.Stream))
+	}
+}
+
+func (c *Catalog) reduceWorkspace(r Record, id ID) {
+	if _, err := ParseID(string(id)); err != nil {
+		return
+	}
+	w, known := c.workspaces.Get(id)
+	if !known {
+		w = Listed{ID: id, CreatedAt: r.At}
+	}
+	w.Deleted = w.Deleted || r.Type == WorkspaceDeleted
+	c.workspaces.Set(id, w)
+}
+
+func (c *Catalog) reduceRepo(r Record, path RepoPath) {
+	if _, err := ParseRepoPath(string(path)); err != nil {
+		return
+	}
+	if r.Type == RepoRemoved {
+		if repo, ok := c.Repos[path]; ok {
+			repo.Removed = true
+			c.Repos[path] = repo
+		}
+		return
+	}
+	p, err := decode[RepoSettings](r)
+	if err != nil {
+		return
+	}
+	if _, err := ParsePolicy(string(p.Policy)); err != nil {
+		return
+	}
+	c.Repos[path] = Repo{Path: path, Source: Source{p.Location, p.Managed}, Branch: p.Branch, Policy: p.Policy}
+}
+
+// clone returns a catalog that may be changed.
+func (c *Catalog) clone() *Catalog {
+	next := &Catalog{Seq: c.Seq, Born: c.Born, Unread: c.Unread, Repos: maps.Clone(c.Repos), workspaces: *c.workspaces.Copy()}
+	if next.Repos == nil {
+		next.Repos = map[RepoPath]Repo{}
+	}
+	return next
+}

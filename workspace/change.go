@@ -1,0 +1,374 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+)
+
+// Written is what a write did.
+type Written struct {
+	Path     Path
+	Version  OID // of the content: its git blob id
+	Size     int64
+	Created  bool
+	Replaced OID // the version that was there; zero if Created
+	// Private says that the path is in scratch, which is never committed.
+	Private bool
+}
+
+// WriteOptions refine a write. The zero value writes whatever is there.
+type WriteOptions struct {
+	// Executable sets the exec bit or clears it; nil keeps that of an existing file.
+	Executable *bool
+	// IfVersion is the version that the file must have, "" if there must be none;
+	// nil accepts any.
+	IfVersion *string
+}
+
+// Write sets a file's content, making the directories above it. The bytes are
+// kept exactly.
+func (w *Workspace) Write(ctx context.Context, p Path, content []byte, o WriteOptions) (Written, error) {
+	return w.rewrite(ctx, "writeFile", p, o, func(Found, []byte) ([]byte, error) { return content, nil })
+}
+
+// Edit replaces a file's content by what edit makes of it, in the chain of the
+// workspace, so that no other change comes between. edit is given what is there,
+// with an empty Path if that is nothing, and the content of a file; it may be
+// called again on newer content.
+func (w *Workspace) Edit(ctx context.Context, p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) (Written, error) {
+	return w.rewrite(ctx, "edit", p, o, edit)
+}
+
+// TryEdit is Edit that only says what would come of it.
+func (w *Workspace) TryEdit(ctx context.Context, p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) (Written, error) {
+	s, err := w.Snapshot(ctx)
+	if err != nil {
+		return Written{}, err
+	}
+	return newStage(w, s).rewrite(ctx, p, o, edit)
+}
+
+func (w *Workspace) rewrite(ctx context.Context, op string, p Path, o WriteOptions, edit func(Found, []byte) ([]byte, error)) (Written, error) {
+	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Written, error) {
+		st := newStage(w, s)
+		r, err := st.rewrite(ctx, p, o, edit)
+		if err != nil {
+			return decision{}, r, err
+		}
+		d, err := st.finish(ctx, op)
+		return d, r, err
+	})
+}
+
+func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, edit func(Found, []byte) ([]byte, error)) (Written, error) {
+	m, cur, err := st.now.guardNew(ctx, p)
+	if err != nil {
+		return Written{}, err
+	}
+	if err := writableKind(cur); err != nil {
+		return Written{}, err
+	}
+	if err := checkVersion(p, cur, o.IfVersion); err != nil {
+		return Written{}, err
+	}
+	var old []byte
+	if cur.Kind == File {
+		if old, err = st.now.Content(ctx, cur); err != nil {
+			return Written{}, err
+		}
+	}
+	content, err := edit(cur, old)
+	if err != nil {
+		return Written{}, err
+	}
+	mode := cur.Mode
+	if cur.Kind != File {
+		mode = ModeFile
+	}
+	if o.Executable != nil {
+		mode = ModeFile
+		if *o.Executable {
+			mode = ModeExecutable
+		}
+	}
+	return st.setContent(ctx, m, cur, p, content, mode)
+}
+
+// setContent sets a file or symlink with its content at p, where cur stands now.
+func (st *stage) setContent(ctx context.Context, m *Mount, cur Found, p Path, content []byte, mode Mode) (Written, error) {
+	if most := st.w.live.host.cfg.Limits.FileBytes; int64(len(content)) > most {
+		return Written{}, Errorf(Limit, "content of %d bytes is larger than %d", len(content), most).At(p.String())
+	}
+	id, err := BlobID(content)
+	if err != nil {
+		return Written{}, err
+	}
+	e := Entry{Kind: mode.Kind(), OID: id, Size: int64(len(content)), Mode: mode, Owner: m.Owner()}
+	if err := st.put(ctx, m, p, e); err != nil {
+		return Written{}, err
+	}
+	if _, kept := st.now.entry(p, m); kept {
+		if err := st.hold(ctx, id, content); err != nil {
+			return Written{}, err
+		}
+	}
+	return Written{Path: p, Version: id, Size: e.Size, Created: cur.Path == "", Replaced: cur.OID, Private: m == nil}, nil
+}
+
+// put sets an entry with its base, or drops what is there if the lower has the
+// very same and shows it.
+func (st *stage) put(ctx context.Context, m *Mount, p Path, e Entry) error {
+	base, err := st.baseFor(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	n, err := st.now.lowerNode(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	st.knows(p, e.Node())
+	if n.present() && (Node{n.Mode.Canonical(), n.OID}) == e.Node() && !st.coveredAbove(p, m) && !st.landing(p) {
+		st.set(p, nil)
+		return nil
+	}
+	e.Base = base
+	st.set(p, &e)
+	return nil
+}
+
+// coveredAbove reports whether an entry above p hides what the lower has at p.
+func (st *stage) coveredAbove(p Path, m *Mount) bool {
+	parent := p.Dir()
+	return m != nil && parent != m.Point && st.now.hidden(parent, m)
+}
+
+func writableKind(f Found) error {
+	switch f.Kind {
+	case Dir:
+		return Errorf(IsDir, "is a directory").At(f.Path.String()).Hinted("Name a file below it.")
+	case Submodule:
+		return Errorf(Permission, "is a submodule, whose files are in a repository of their own").At(f.Path.String())
+	}
+	return nil
+}
+
+// checkVersion holds what the caller believes against what is there.
+func checkVersion(p Path, cur Found, want *string) error {
+	if want == nil {
+		return nil
+	}
+	have := ""
+	if cur.Path != "" {
+		have = cur.OID.String()
+	}
+	switch {
+	case *want == have:
+		return nil
+	case have == "":
+		return Errorf(Conflict, "the file does not exist, and not with version %s", clip(*want)).At(p.String()).
+			Hinted("Leave ifVersion out, or pass an empty one, to create it.")
+	case *want == "":
+		return Errorf(Conflict, "the file exists, with version %s", have).At(p.String()).
+			Hinted("Read it with `readFile` and pass that version to replace it.")
+	}
+	return Errorf(Conflict, "the file has version %s, not %s", have, clip(*want)).At(p.String()).
+		Hinted("Read it again with `readFile` and decide on what it has now.")
+}
+
+// Symlink makes a symbolic link with any target, which nothing follows.
+func (w *Workspace) Symlink(ctx context.Context, p Path, target string) (Written, error) {
+	if target == "" {
+		return Written{}, Errorf(Invalid, "a link needs a target").At(p.String())
+	}
+	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Written, error) {
+		st := newStage(w, s)
+		m, cur, err := s.guardNew(ctx, p)
+		if err == nil {
+			err = writableKind(cur)
+		}
+		if err != nil {
+			return decision{}, Written{}, err
+		}
+		r, err := st.setContent(ctx, m, cur, p, []byte(target), ModeSymlink)
+		if err != nil {
+			return decision{}, r, err
+		}
+		d, err := st.finish(ctx, "symlink")
+		return d, r, err
+	})
+}
+
+// Mkdir makes a directory with those above it and reports whether it was not
+// there. Git does not keep directories: it is never committed.
+func (w *Workspace) Mkdir(ctx context.Context, p Path) (created bool, err error) {
+	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+		if f, err := s.Lookup(ctx, p); err == nil && f.Kind == Dir {
+			return decision{}, false, nil
+		}
+		m, cur, err := s.guardNew(ctx, p)
+		if err != nil {
+			return decision{}, false, err
+		}
+		if cur.Path != "" {
+			return decision{}, false, Errorf(Exist, "a %s is there", cur.Kind).At(p.String())
+		}
+		st := newStage(w, s)
+		e := Entry{Kind: Dir, Mode: ModeDir, Owner: m.Owner()}
+		if old, ok := s.entry(p, m); ok {
+			e.Base = old.Base
+		}
+		st.set(p, &e)
+		d, err := st.finish(ctx, "mkdir")
+		return d, true, err
+	})
+}
+
+// Deleted is what a deletion did.
+type Deleted struct {
+	Path    Path
+	Deleted bool
+	Count   int // files and symlinks that are gone
+}
+
+// Delete removes a file or symlink, and a directory with all below it if
+// recursive is set. What is not there is no error.
+func (w *Workspace) Delete(ctx context.Context, p Path, recursive bool) (Deleted, error) {
+	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Deleted, error) {
+		st := newStage(w, s)
+		r, err := st.delete(ctx, p, recursive)
+		if err != nil || !r.Deleted {
+			return decision{}, r, err
+		}
+		d, err := st.finish(ctx, "deleteFile")
+		return d, r, err
+	})
+}
+
+func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, error) {
+	m, err := st.now.place(p)
+	if err != nil {
+		return Deleted{}, err
+	}
+	f, err := st.now.Lookup(ctx, p)
+	if errors.Is(err, NotExist) {
+		return Deleted{Path: p}, nil
+	}
+	if err != nil {
+		return Deleted{}, err
+	}
+	r := Deleted{Path: p, Deleted: true, Count: 1}
+	if f.Kind == Dir {
+		if !recursive {
+			return Deleted{}, Errorf(IsDir, "is a directory").At(p.String()).Hinted("Pass recursive: true to delete it with all below it.")
+		}
+		r.Count = 0
+		for _, err := range st.now.Walk(ctx, p, nil) {
+			if err != nil {
+				return Deleted{}, err
+			}
+			r.Count++
+		}
+		if err := st.clearBelow(ctx, p, m); err != nil {
+			return Deleted{}, err
+		}
+	}
+	return r, st.whiteout(ctx, p, m)
+}
+
+// clearBelow takes the upper's own entries below a directory away. One whose
+// base the lower no longer has stays as a whiteout, so that the commit still
+// finds the conflict: what nobody here has seen is not to be deleted.
+func (st *stage) clearBelow(ctx context.Context, dir Path, m *Mount) error {
+	for p, e := range st.now.State.Upper.Below(dir) {
+		if e.Owner != m.Owner() {
+			continue
+		}
+		st.knows(p, Node{})
+		n, err := st.now.lowerNode(ctx, p, m)
+		if err != nil {
+			return err
+		}
+		if !st.landing(p) && (!n.present() || (Node{n.Mode.Canonical(), n.OID}) == e.Base.Node) {
+			st.set(p, nil)
+			continue
+		}
+		st.set(p, &Entry{Kind: Whiteout, Owner: e.Owner, Base: e.Base})
+	}
+	return nil
+}
+
+// whiteout makes what stands at p go away: by a mark over what the lower has,
+// else by dropping the upper's entry.
+func (st *stage) whiteout(ctx context.Context, p Path, m *Mount) error {
+	st.knows(p, Node{})
+	e, had := st.now.entry(p, m)
+	n, err := st.now.lowerNode(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	added := had && e.Base.Node == Node{} // a file that is only ours: theirs, if any, shows again
+	if (!n.present() || added || st.coveredAbove(p, m)) && !st.landing(p) {
+		st.set(p, nil)
+		return nil
+	}
+	base, err := st.baseFor(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	st.set(p, &Entry{Kind: Whiteout, Owner: m.Owner(), Base: base})
+	return nil
+}
+
+// landing reports whether a commit that is under way holds what p had. It may
+// come to the lower at any moment, so that p needs an entry of its own until the
+// commit's end is recorded.
+func (st *stage) landing(p Path) bool {
+	for _, in := range st.first.State.Intents {
+		for _, c := range in.Changes {
+			if c.Path == p {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Revert drops the upper at and below a path and returns how many entries that
+// were.
+func (w *Workspace) Revert(ctx context.Context, p Path) (int, error) {
+	return w.drop(ctx, p, "revert")
+}
+
+// Reset drops all of the upper, except what Carrel keeps for itself.
+func (w *Workspace) Reset(ctx context.Context) (int, error) { return w.drop(ctx, Root, "reset") }
+
+func (w *Workspace) drop(ctx context.Context, p Path, op string) (int, error) {
+	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, int, error) {
+		st := newStage(w, s)
+		after := s.State.Upper.WithoutTree(p)
+		n := s.State.Upper.Len() - after.Len()
+		if n == 0 {
+			return decision{}, 0, s.deletedAbove(p)
+		}
+		st.drops = []Path{p}
+		st.now = s.with(after)
+		d, err := st.finish(ctx, op)
+		return d, n, err
+	})
+}
+
+// deletedAbove is why a revert of p would change nothing although p is gone: a
+// directory above it was deleted. It is nil if that is not so.
+func (s *Snapshot) deletedAbove(p Path) error {
+	m := s.Table.Route(p)
+	if m == nil || p == m.Point {
+		return nil
+	}
+	for d := range p.Ancestors {
+		if e, ok := s.entry(d, m); ok && e.Hides() && m.Point.Contains(d) {
+			return Errorf(Conflict, "is gone with %s, which was deleted or replaced as a whole", d).At(p.String()).
+				Hinted("Use `revert` on %s.", d)
+		}
+	}
+	return nil
+}

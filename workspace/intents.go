@@ -1,0 +1,134 @@
+package workspace
+
+import (
+	"context"
+)
+
+// endCommit records how a commit ended: what was committed leaves the upper, or
+// the intent is dropped.
+func (w *Workspace) endCommit(ctx context.Context, in intent, landed bool) error {
+	if err := w.live.lock(ctx); err != nil {
+		return err
+	}
+	defer w.live.unlock()
+	defer delete(w.live.inflight, in.key)
+	plain := &Workspace{w.live, w.caller}
+	plain.caller.Key = ""
+	_, err := mutateLocked(ctx, plain, func(_ context.Context, s *Snapshot) (decision, Commit, error) {
+		open, ok := s.State.Intents[in.key]
+		if !ok {
+			return decision{}, in.result, nil // somebody took us for dead and recorded it
+		}
+		d := s.endOf(open, landed)
+		if landed {
+			d.answered = &w.caller
+		}
+		return d, in.result, nil
+	})
+	return err
+}
+
+// abandon leaves a commit of unknown outcome to whoever mutates next.
+func (w *Workspace) abandon(ctx context.Context, key string) error {
+	if err := w.live.lock(ctx); err != nil {
+		return err
+	}
+	defer w.live.unlock()
+	delete(w.live.inflight, key)
+	return nil
+}
+
+// endOf returns the records that end an intent.
+func (s *Snapshot) endOf(in Committing, landed bool) decision {
+	if !landed {
+		return decision{events: []Event{encode(WorkspaceCommitDrop, CommitDropped{in.Key})}}
+	}
+	p := s.live.project
+	done := Committed{Key: in.Key, Commit: in.Commit}
+	for _, c := range in.Changes {
+		if e, ok := s.State.Upper.Get(c.Path); ok {
+			done.Changes = append(done.Changes, PathChange{Path: c.Path, Before: plain(e), After: after(c, e, in.Commit)})
+		}
+	}
+	made := p.stamp(Caller{}, encode(RepoCommitted, RepoCommit{
+		Branch: in.Branch, Before: in.Parent, After: in.Commit, Workspace: s.live.id, Key: in.Key,
+	}))
+	return decision{
+		events: []Event{encode(WorkspaceCommitted, done)},
+		also:   []Batch{{Stream: p.stream(string(in.Repo)), Last: Any, Events: []Event{made}}},
+	}
+}
+
+// after is what stays of an entry now that a commit has landed: what the intent
+// says if the entry is as it was collected; else the entry, on what was
+// committed as its base.
+func after(c PathChange, now Entry, commit OID) *Entry {
+	if c.Before != nil && now.Same(*c.Before) {
+		return c.After
+	}
+	now.Base = Base{Commit: commit}
+	if c.Before != nil {
+		now.Base.Node = c.Before.Node()
+	}
+	return plain(now)
+}
+
+// settle decides the commits whose processes are dead, and those that this one
+// lost track of, and reports whether it did any. It runs in the chain. A
+// repository that cannot be asked now leaves its commits open.
+func (w *Workspace) settle(ctx context.Context, s *Snapshot) (settled bool, err error) {
+	cfg := w.live.host.cfg
+	for key, in := range s.State.Intents {
+		if alive, err := w.tended(in); alive || err != nil {
+			if err != nil {
+				return settled, err
+			}
+			continue
+		}
+		repo, ok := w.live.project.published.Load().Repos[in.Repo]
+		if !ok {
+			continue
+		}
+		landed, err := cfg.Committer.Settle(ctx, repo.Source, in.Branch, in.Commit)
+		if err != nil {
+			cfg.Log.Warn("commit left open", "workspace", w.live.id, "repo", in.Repo, "commit", in.Commit, "err", err)
+			continue
+		}
+		if now, err := w.Snapshot(ctx); err != nil {
+			return settled, err
+		} else if _, open := now.State.Intents[key]; !open {
+			settled = true // another process was faster
+			continue
+		} else if err := w.commit(ctx, now, now.endOf(in, landed), nil); err != nil && !isAppendConflict(err) {
+			return settled, err
+		}
+		settled = true
+	}
+	return settled, nil
+}
+
+// tended reports whether somebody is still at work on a commit.
+func (w *Workspace) tended(in Committing) (bool, error) {
+	p := w.live.host.cfg.Processes
+	if in.By == p.Self() {
+		return w.live.inflight[in.Key], nil
+	}
+	return p.Alive(in.By)
+}
+
+// occupied reports whether another commit of the mount is under way, and fails
+// if one is that nobody can decide.
+func (w *Workspace) occupied(s *Snapshot, mount Path) (bool, error) {
+	for _, in := range s.State.Intents {
+		if in.Mount != mount {
+			continue
+		}
+		alive, err := w.tended(in)
+		if err == nil && !alive {
+			err = Errorf(Unavailable, "a commit %s of another process is undecided, and the repository cannot be asked", in.Commit).
+				At(string(mount)).Hinted("Make the repository readable and try again.")
+		}
+		return true, err
+	}
+	return false, nil
+}

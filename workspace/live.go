@@ -1,0 +1,189 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+)
+
+// checkpointEvery is how many records a state moves on before it is saved again.
+const checkpointEvery = 500
+
+// live is a workspace in memory, one for all sessions of this process.
+type live struct {
+	host    *Host
+	project *Project
+	id      ID
+	served  served
+	held    held
+
+	// chain is held by whoever mutates: one at a time, first in, first out. It is
+	// taken before every other lock. inflight, the commits that this process is
+	// landing, by key, belongs to its holder.
+	chain    chan struct{}
+	inflight map[string]bool
+
+	mu    sync.Mutex // guards what follows; taken last
+	state *State
+	table *Table
+	drawn *Catalog // the catalog that table was derived from
+	saved Seq      // of the newest checkpoint
+	fails error    // why the stream could not be read to its end
+}
+
+func newLive(p *Project, id ID) *live {
+	return &live{
+		host: p.host, project: p, id: id, state: NewState(),
+		chain: make(chan struct{}, 1), inflight: map[string]bool{},
+	}
+}
+
+// workspace returns the live workspace of an identity, reading its stream if it
+// is not in memory. One that was never born is not kept.
+func (p *Project) workspace(ctx context.Context, id ID) (*live, error) {
+	if err := p.host.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	l := p.live[id]
+	if l == nil {
+		l = newLive(p, id)
+		p.live[id] = l
+		l.fails = errUnloaded
+	}
+	p.mu.Unlock()
+	s, err := l.current(ctx)
+	if err == nil && s.Born {
+		return l, nil
+	}
+	p.mu.Lock()
+	if p.live[id] == l {
+		delete(p.live, id)
+	}
+	p.mu.Unlock()
+	return l, err
+}
+
+// errUnloaded marks a live workspace whose stream is still to be read.
+var errUnloaded = errors.New("not read yet")
+
+func (l *live) stream() StreamID { return l.project.stream(string(l.id)) }
+
+// current returns the newest state, reading the stream if that has to be done.
+func (l *live) current(ctx context.Context) (*State, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fails != nil {
+		if l.fails = l.read(ctx); l.fails != nil {
+			return nil, l.fails
+		}
+	}
+	return l.state, nil
+}
+
+// read takes in the stream from the newest checkpoint, or from where the state
+// is. The caller holds mu.
+func (l *live) read(ctx context.Context) error {
+	if c, ok := l.host.cfg.Store.(Checkpointer); ok && l.state.Seq == 0 {
+		at, b, err := c.LoadCheckpoint(ctx, l.stream(), reducerVersion)
+		var s State
+		if err == nil && json.Unmarshal(b, &s) == nil && s.Seq == at {
+			l.state, l.saved = &s, at
+		}
+	}
+	for r, err := range l.project.Records(ctx, string(l.id), l.state.Seq) {
+		if err != nil {
+			return err
+		}
+		l.state = Reduce(l.state, r)
+	}
+	l.table = nil
+	l.save(ctx)
+	return nil
+}
+
+// take reduces a record, unless it is known, and reads the stream on if one
+// between is missing.
+func (l *live) take(ctx context.Context, r Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.fails != nil || r.Seq <= l.state.Seq:
+		return nil // read in full by whoever asks, or known
+	case r.Seq != l.state.Seq+1:
+		l.fails = l.read(ctx)
+		return l.fails
+	}
+	r, err := l.host.resolve(ctx, r)
+	if err != nil {
+		l.fails = err
+		return err
+	}
+	before := l.state
+	l.state = Reduce(before, r)
+	if l.table != nil && redraws(l.table, r) {
+		l.table = nil
+	}
+	l.save(ctx)
+	return nil
+}
+
+// redraws reports whether a record may change the mount table. A write routes to
+// the mount that its owner names, so it matters only to mounts that wait for
+// content to go away.
+func redraws(t *Table, r Record) bool {
+	if r.Type != WorkspaceChanged && r.Type != WorkspaceCommitting && r.Type != WorkspaceCommitDrop {
+		return true
+	}
+	if len(t.Withheld) > 0 {
+		return true
+	}
+	for _, m := range t.Mounts {
+		if m.Removed {
+			return true
+		}
+	}
+	return false
+}
+
+// save keeps a checkpoint once enough records were taken in. It is a droppable
+// copy: a failure costs time at the next start and nothing else. The caller
+// holds mu.
+func (l *live) save(ctx context.Context) {
+	c, ok := l.host.cfg.Store.(Checkpointer)
+	if !ok || l.state.Unread != 0 || l.state.Seq < l.saved+checkpointEvery {
+		return
+	}
+	b, err := json.Marshal(l.state)
+	if err == nil {
+		err = c.SaveCheckpoint(ctx, l.stream(), l.state.Seq, reducerVersion, b)
+	}
+	if err != nil {
+		l.host.cfg.Log.Warn("checkpoint not saved", "workspace", l.id, "err", err)
+	}
+	l.saved = l.state.Seq
+}
+
+// snapshot returns a snapshot of the newest state that is known here.
+func (l *live) snapshot() *Snapshot {
+	c := l.project.published.Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.table == nil || l.drawn != c {
+		l.table, l.drawn = derive(c.Repos, l.state), c
+	}
+	return newSnapshot(l, l.state, l.table)
+}
+
+// lock takes the chain, or gives up when ctx ends.
+func (l *live) lock(ctx context.Context) error {
+	select {
+	case l.chain <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *live) unlock() { <-l.chain }

@@ -1,0 +1,232 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+)
+
+// maxBefores is how many changes of one event say what was there before.
+const maxBefores = 1000
+
+// maxCarried is how many bytes of small contents one append carries; beyond it
+// they are stored before, so that a large copy does not fill the memory.
+const maxCarried = 64 << 20
+
+// stage collects the effect of one call on a snapshot, one change after the
+// other: each sees what those before it did.
+type stage struct {
+	w     *Workspace
+	first *Snapshot
+	now   *Snapshot
+
+	drops  []Path
+	order  []Path // the paths that were set, in the order of the first change
+	bodies []Body
+	held   map[OID]bool // bodies that are, or will be, in the store
+	bytes  int64        // of bodies
+	bases  []OID        // bodies of what was replaced below
+	marks  []mark
+}
+
+// mark is a version that the caller knows once the call has succeeded.
+type mark struct {
+	path Path
+	node Node
+}
+
+func newStage(w *Workspace, s *Snapshot) *stage {
+	return &stage{w: w, first: s, now: s, held: map[OID]bool{}}
+}
+
+// set puts an entry, or takes it away with nil.
+func (st *stage) set(p Path, e *Entry) {
+	u := st.now.State.Upper
+	old, had := u.Get(p)
+	if e == nil && !had || e != nil && had && old.Same(*e) {
+		return
+	}
+	if e == nil {
+		u = u.Without(p)
+	} else {
+		u = u.With(p, *e)
+	}
+	st.now = st.now.with(u)
+	st.order = append(st.order, p)
+}
+
+// knows notes what stands at a path for the caller from now on.
+func (st *stage) knows(p Path, n Node) { st.marks = append(st.marks, mark{p, n}) }
+
+// hold makes sure that a content will be in the store when the event names it.
+func (st *stage) hold(ctx context.Context, id OID, content []byte) error {
+	if st.held[id] {
+		return nil
+	}
+	st.held[id] = true
+	if st.bytes+int64(len(content)) > maxCarried {
+		_, err := st.w.live.host.cfg.Blobs.Put(ctx, bytes.NewReader(content), int64(len(content)))
+		return err
+	}
+	st.bytes += int64(len(content))
+	st.bodies = append(st.bodies, Body{id, content})
+	return nil
+}
+
+// holdBase keeps the content that a first copy-up replaces. One that the
+// repository has lost already stays lost; its id is enough to compare with.
+func (st *stage) holdBase(ctx context.Context, m *Mount, base Base) error {
+	k := base.Kind()
+	if m == nil || !base.present() || k != File && k != Symlink || st.held[base.OID] {
+		return nil
+	}
+	tree, err := st.now.Lower(ctx, m)
+	if err != nil {
+		return err
+	}
+	content, err := tree.Read(ctx, base.OID)
+	if errors.Is(err, NotExist) {
+		return nil
+	}
+	if err == nil {
+		err = st.hold(ctx, base.OID, content)
+	}
+	st.bases = append(st.bases, base.OID)
+	return err
+}
+
+// baseFor returns the base of the entry that is about to be set at p: that of
+// the entry that it replaces, else the version that the caller was last served,
+// else what the lower has now.
+func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
+	if e, ok := st.now.entry(p, m); ok {
+		return e.Base, nil
+	}
+	if m == nil {
+		return Base{}, nil
+	}
+	commit, err := st.now.Base(ctx, m)
+	if err != nil {
+		return Base{}, err
+	}
+	n, err := st.now.lowerNode(ctx, p, m)
+	if err != nil {
+		return Base{}, err
+	}
+	base := Base{Node{n.Mode.Canonical(), n.OID}, commit}
+	if seen, ok := st.w.live.served.last(st.w.caller.Session, p); ok && n.Kind() != Dir && seen.Node != base.Node {
+		base = Base{Node: seen.Node, Commit: seen.Commit}
+	}
+	return base, st.holdBase(ctx, m, base)
+}
+
+// finish returns the decision: one event with the whole effect, or none if
+// nothing came of it.
+func (st *stage) finish(ctx context.Context, op string) (decision, error) {
+	if err := st.sweep(ctx); err != nil {
+		return decision{}, err
+	}
+	payload := Changed{Op: op, Drop: st.drops, Changes: st.changes()}
+	if len(payload.Changes) == 0 && len(payload.Drop) == 0 {
+		return decision{done: st.note}, nil
+	}
+	if err := st.bounded(); err != nil {
+		return decision{}, err
+	}
+	e := encode(WorkspaceChanged, payload)
+	e.Bodies = append(e.Bodies, st.bases...)
+	return decision{events: []Event{e}, bodies: st.bodies, done: st.note}, nil
+}
+
+// changes lists what is different from the first snapshot, once the drops are
+// applied to it.
+func (st *stage) changes() []PathChange {
+	before := st.first.State.Upper
+	for _, d := range st.drops {
+		before = before.WithoutTree(d)
+	}
+	seen := map[Path]bool{}
+	var changes []PathChange
+	for _, p := range st.order {
+		was, had := before.Get(p)
+		is, has := st.now.State.Upper.Get(p)
+		if seen[p] || had == has && was.Same(is) {
+			continue
+		}
+		seen[p] = true
+		c := PathChange{Path: p}
+		if had {
+			c.Before = plain(was)
+		}
+		if has {
+			c.After = plain(is)
+		}
+		changes = append(changes, c)
+	}
+	if len(changes) > maxBefores {
+		for i := range changes {
+			changes[i].Before = nil
+		}
+	}
+	return changes
+}
+
+// plain is an entry as events carry it: the record says when.
+func plain(e Entry) *Entry {
+	e.Modified = time.Time{}
+	return &e
+}
+
+// bounded refuses an upper that would grow beyond its limits.
+func (st *stage) bounded() error {
+	l, was, is := st.w.live.host.cfg.Limits, st.first.State.Upper, st.now.State.Upper
+	const hint = "Commit or revert some of the work first."
+	if is.Len() > l.UpperEntries && is.Len() > was.Len() {
+		return Errorf(Limit, "the workspace would have more than %d uncommitted entries", l.UpperEntries).Hinted(hint)
+	}
+	if is.Bytes() > l.UpperBytes && is.Bytes() > was.Bytes() {
+		return Errorf(Limit, "the workspace would have more than %d bytes of uncommitted content", l.UpperBytes).Hinted(hint)
+	}
+	return nil
+}
+
+// sweep takes away the whiteouts of the touched mounts below which nothing is
+// left: what somebody adds there later is theirs, and to be seen.
+func (st *stage) sweep(ctx context.Context) error {
+	mounts := map[*Mount]bool{}
+	for _, p := range st.order {
+		if m := st.now.Table.Route(p); m != nil {
+			mounts[m] = true
+		}
+	}
+	for m := range mounts {
+		head, err := st.now.Base(ctx, m)
+		if err != nil {
+			return err
+		}
+		for p, e := range st.now.State.Upper.Within(m.Point) {
+			if e.Kind != Whiteout || e.Owner != m.Owner() || e.Base.Commit == head {
+				continue
+			}
+			n, err := st.now.lowerNode(ctx, p, m)
+			if err != nil {
+				return err
+			}
+			if !n.present() {
+				st.set(p, nil)
+			}
+		}
+	}
+	return nil
+}
+
+// note tells what the caller was served by its own call.
+func (st *stage) note() {
+	for _, d := range st.drops {
+		st.w.live.served.forget(d)
+	}
+	for _, m := range st.marks {
+		st.w.live.served.note(st.w.caller.Session, m.path, Base{Node: m.node})
+	}
+}

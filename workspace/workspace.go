@@ -1,0 +1,373 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// Caller says who asks, for the records and for what a session was served.
+type Caller struct {
+	Actor   Signature
+	Session string
+	Client  string
+	// Key makes a mutation idempotent: a repeat with the same key and Request, a
+	// digest of what was asked, is given the stored answer and does nothing.
+	Key     string
+	Request string
+}
+
+// Workspace is one caller's handle on a workspace. It is cheap, and all methods
+// are safe for concurrent use.
+type Workspace struct {
+	live   *live
+	caller Caller
+}
+
+// Workspace returns a handle on a workspace: NotExist if it was never created,
+// Closed if it was deleted.
+func (p *Project) Workspace(ctx context.Context, id ID, c Caller) (*Workspace, error) {
+	l, err := p.workspace(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{l, c}
+	_, err = w.state(ctx)
+	return w, err
+}
+
+// EndSession forgets what a session was served.
+func (p *Project) EndSession(session string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.live {
+		l.served.end(session)
+	}
+}
+
+// ID is the workspace's identity.
+func (w *Workspace) ID() ID { return w.live.id }
+
+// Project is the project that the workspace belongs to.
+func (w *Workspace) Project() *Project { return w.live.project }
+
+// Caller is who holds the handle.
+func (w *Workspace) Caller() Caller { return w.caller }
+
+// state returns the newest state known here if the workspace is open.
+func (w *Workspace) state(ctx context.Context) (*State, error) {
+	s, err := w.live.current(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case !s.Born:
+		return nil, Errorf(NotExist, "the workspace does not exist").At(string(w.live.id)).
+			Hinted("Create it with `workspace.create`.")
+	case s.Deleted:
+		return nil, Errorf(Closed, "the workspace was deleted").At(string(w.live.id)).
+			Hinted("Create another one, under a new path, with `workspace.create`.")
+	}
+	return s, nil
+}
+
+// Snapshot returns the workspace as it is now, with what any process did to it.
+func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
+	if err := w.live.host.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := w.state(ctx); err != nil {
+		return nil, err
+	}
+	return w.live.snapshot(), nil
+}
+
+// Serve notes that the caller was given a path's content, or, with a zero Found,
+// that nothing is there.
+func (w *Workspace) Serve(p Path, f Found) {
+	if m := f.Mount; m != nil || f.Path == "" {
+		w.live.served.note(w.caller.Session, p, Base{Node: Node{f.Mode, f.OID}})
+	}
+}
+
+// decision is what a mutation came to on one snapshot.
+type decision struct {
+	events []Event // of the workspace; none: nothing is to be done
+	also   []Batch // for other streams, in the same append
+	bodies []Body
+	done   func() // runs under the chain once the records are reduced
+	// answered, if set, is whose idempotency key the result is kept under,
+	// instead of the caller's.
+	answered *Caller
+}
+
+// mutate runs one mutation in the workspace's chain: decide on a snapshot, make
+// contents durable, append, reduce, publish. A conflicted append decides again
+// until ctx ends. The result of an earlier call with the caller's key is
+// returned as it was.
+func mutate[R any](ctx context.Context, w *Workspace, decide func(ctx context.Context, s *Snapshot) (decision, R, error)) (R, error) {
+	if err := w.live.lock(ctx); err != nil {
+		var none R
+		return none, err
+	}
+	defer w.live.unlock()
+	return mutateLocked(ctx, w, decide)
+}
+
+// mutateLocked is mutate for a holder of the chain.
+func mutateLocked[R any](ctx context.Context, w *Workspace, decide func(ctx context.Context, s *Snapshot) (decision, R, error)) (R, error) {
+	var none R
+	for {
+		s, err := w.writable(ctx)
+		if err != nil {
+			return none, err
+		}
+		if r, known, err := repeated[R](w, s.State); known || err != nil {
+			return r, err
+		}
+		d, r, err := decide(ctx, s)
+		if err != nil || len(d.events) == 0 {
+			return r, err
+		}
+		if err := ctx.Err(); err != nil {
+			return none, err
+		}
+		err = w.commit(ctx, s, d, r)
+		if errors.Is(err, Conflict) && isAppendConflict(err) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return none, err
+		}
+		return r, nil
+	}
+}
+
+func isAppendConflict(err error) bool {
+	var c *ConflictError
+	return errors.As(err, &c)
+}
+
+// writable returns a snapshot to decide on, once the commits of dead processes
+// are decided.
+func (w *Workspace) writable(ctx context.Context) (*Snapshot, error) {
+	s, err := w.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.State.Unread != 0 {
+		return nil, unread(string(w.live.id), s.State.Unread)
+	}
+	settled, err := w.settle(ctx, s)
+	if settled && err == nil {
+		return w.Snapshot(ctx)
+	}
+	return s, err
+}
+
+// maxAnswer is the largest result, in bytes, that is kept for a repeat.
+const maxAnswer = 4 << 10
+
+// repeated returns the stored result if the caller's key was used before.
+func repeated[R any](w *Workspace, s *State) (r R, known bool, err error) {
+	if w.caller.Key == "" {
+		return r, false, nil
+	}
+	a, ok := s.Answer(w.caller.Key)
+	if !ok {
+		return r, false, nil
+	}
+	if a.Request != w.caller.Request {
+		return r, true, Errorf(Conflict, "the key %q was used for another request, at seq %d", clip(w.caller.Key), a.Seq).
+			Hinted("Use a new key for a new request.")
+	}
+	if len(a.Result) > 0 {
+		err = json.Unmarshal(a.Result, &r)
+	}
+	return r, true, err
+}
+
+// commit makes a decision durable and visible, in that order.
+func (w *Workspace) commit(ctx context.Context, s *Snapshot, d decision, result any) error {
+	l := w.live
+	for i := range d.events {
+		d.events[i] = l.project.stamp(w.caller, d.events[i])
+	}
+	asked := w.caller
+	if d.answered != nil {
+		asked = *d.answered
+	}
+	if asked.Key != "" {
+		last := &d.events[len(d.events)-1]
+		last.Key, last.Request = asked.Key, asked.Request
+		if b, err := json.Marshal(result); err == nil && len(b) <= maxAnswer {
+			last.Result = b
+		}
+	}
+	batches := append([]Batch{{Stream: l.stream(), Last: s.State.Seq, Events: d.events}}, d.also...)
+	records, err := l.host.appendDurably(ctx, batches, d.bodies)
+	if err != nil {
+		return err
+	}
+	// From here on it has happened: what follows is not to be given up half-way.
+	ctx = context.WithoutCancel(ctx)
+	for _, r := range records {
+		if r.Stream == l.stream() {
+			err = errors.Join(err, l.take(ctx, r))
+		}
+	}
+	if err := errors.Join(err, l.project.takeOwn(ctx, records)); err != nil {
+		l.host.cfg.Log.Error("appended and not reduced", "workspace", l.id, "err", err)
+	}
+	if d.done != nil {
+		d.done()
+	}
+	return nil
+}
+
+// CreateRequest asks for a workspace.
+type CreateRequest struct {
+	ID     ID
+	Mounts map[string]MountPatch // deviations that it is born with; nil for none
+	Digest string                // of the request, to tell a repeat
+}
+
+// Create makes a workspace and reports whether it was made now. A repeat whose
+// digest is that of the birth, or that names no mounts, changes nothing; one
+// with other mounts, and any for a deleted workspace, is Exist.
+func (p *Project) Create(ctx context.Context, c Caller, r CreateRequest) (created bool, err error) {
+	l, err := p.workspace(ctx, r.ID)
+	if err != nil {
+		return false, err
+	}
+	if err := l.lock(ctx); err != nil {
+		return false, err
+	}
+	defer l.unlock()
+	w := &Workspace{l, c}
+	for {
+		s, err := l.current(ctx)
+		if err != nil {
+			return false, err
+		}
+		if answer, known, err := repeated[bool](w, s); known || err != nil {
+			return answer, err
+		}
+		if s.Born {
+			return false, p.again(s, r)
+		}
+		err = w.birth(ctx, r)
+		if isAppendConflict(err) && ctx.Err() == nil {
+			l, err = p.workspace(ctx, r.ID) // somebody else made it
+			if err != nil {
+				return false, err
+			}
+			w = &Workspace{l, c}
+			continue
+		}
+		return err == nil, err
+	}
+}
+
+// again judges the creation of a workspace that was born already.
+func (p *Project) again(s *State, r CreateRequest) error {
+	switch {
+	case s.Deleted:
+		return Errorf(Exist, "the workspace was deleted and cannot be created again").At(string(r.ID)).
+			Hinted("Choose another path.")
+	case len(r.Mounts) == 0 || r.Digest == s.Digest:
+		return nil
+	}
+	return Errorf(Exist, "the workspace was created with other mounts").At(string(r.ID)).
+		Hinted("Open it with `workspace.open`, or choose another path.")
+}
+
+// birth appends the first records of a workspace and their copy.
+func (w *Workspace) birth(ctx context.Context, r CreateRequest) error {
+	l, p := w.live, w.live.project
+	catalog, err := p.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	if catalog.Unread != 0 {
+		return unread(ProjectStream, catalog.Unread)
+	}
+	s := newSnapshot(l, NewState(), derive(catalog.Repos, NewState()))
+	events := []Event{encode(WorkspaceCreated, Created{Digest: r.Digest})}
+	if len(r.Mounts) > 0 {
+		patches, err := plan(s, catalog, r.Mounts)
+		if err == nil {
+			err = s.checkBranches(ctx, patches)
+		}
+		if err != nil {
+			return err
+		}
+		events = append(events, encode(WorkspaceConfigured, Configured{patches}))
+	}
+	events[0] = p.stamp(w.caller, events[0])
+	home := Batch{Stream: p.stream(ProjectStream), Last: Any, Events: []Event{p.copied(events[0], string(l.id), 1)}}
+	if !catalog.Born {
+		home.Events = slices.Insert(home.Events, 0, p.stamp(w.caller, encode(ProjectCreated, struct{}{})))
+	}
+	if err := w.commit(ctx, s, decision{events: events, also: []Batch{home}}, true); err != nil {
+		return err
+	}
+	p.keep(l)
+	return nil
+}
+
+// keep puts a workspace that was just born among the live ones.
+func (p *Project) keep(l *live) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live[l.id] == nil {
+		p.live[l.id] = l
+	}
+}
+
+// Delete ends a workspace for good and reports whether it was ended now. One
+// with uncommitted work is Conflict unless discard is set; a second time changes
+// nothing; one that was never created is NotExist.
+func (p *Project) Delete(ctx context.Context, c Caller, id ID, discard bool) (deleted bool, err error) {
+	l, err := p.workspace(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	w := &Workspace{l, c}
+	deleted, err = mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+		if err := s.mayDiscard(ctx, discard); err != nil {
+			return decision{}, false, err
+		}
+		if len(s.State.Intents) > 0 {
+			return decision{}, false, inFlight(s.State.Intents)
+		}
+		e := p.stamp(c, encode(WorkspaceDeleted, struct{}{}))
+		home := Batch{Stream: p.stream(ProjectStream), Last: Any, Events: []Event{p.copied(e, string(id), s.State.Seq+1)}}
+		return decision{events: []Event{e}, also: []Batch{home}}, true, nil
+	})
+	if errors.Is(err, Closed) {
+		return false, nil
+	}
+	return deleted, err
+}
+
+// mayDiscard refuses to lose uncommitted work unless that is wanted.
+func (s *Snapshot) mayDiscard(ctx context.Context, discard bool) error {
+	if discard {
+		return nil
+	}
+	n, err := s.Unsaved(ctx)
+	if err == nil && n > 0 {
+		err = Errorf(Conflict, "%d uncommitted files would be lost", n).At(string(s.live.id)).
+			Hinted("Commit them with `git.commit`, or pass discard: true.")
+	}
+	return err
+}
+
+// inFlight is why something has to wait for a commit to land.
+func inFlight(intents map[string]Committing) error {
+	for _, i := range intents {
+		return Errorf(Conflict, "a commit of %s is under way", i.Mount).Hinted("Try again when it has landed.")
+	}
+	return nil
+}
