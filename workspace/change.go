@@ -73,7 +73,7 @@ func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, edit func(
 	}
 	var old []byte
 	if cur.Kind == File {
-		if old, err = st.now.Content(ctx, cur); err != nil {
+		if old, err = st.content(ctx, cur); err != nil {
 			return Written{}, err
 		}
 	}
@@ -177,19 +177,9 @@ func checkVersion(p Path, cur Found, want *string) error {
 
 // Symlink makes a symbolic link with any target, which nothing follows.
 func (w *Workspace) Symlink(ctx context.Context, p Path, target string) (Written, error) {
-	if target == "" {
-		return Written{}, Errorf(Invalid, "a link needs a target").At(p.String())
-	}
 	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Written, error) {
 		st := newStage(w, s)
-		m, cur, err := s.guardNew(ctx, p)
-		if err == nil {
-			err = writableKind(cur)
-		}
-		if err != nil {
-			return decision{}, Written{}, err
-		}
-		r, err := st.setContent(ctx, m, cur, p, []byte(target), ModeSymlink)
+		r, err := st.symlink(ctx, p, target)
 		if err != nil {
 			return decision{}, r, err
 		}
@@ -198,29 +188,57 @@ func (w *Workspace) Symlink(ctx context.Context, p Path, target string) (Written
 	})
 }
 
+func (st *stage) symlink(ctx context.Context, p Path, target string) (Written, error) {
+	if target == "" {
+		return Written{}, Errorf(Invalid, "a link needs a target").At(p.String())
+	}
+	m, cur, err := st.now.guardNew(ctx, p)
+	if err == nil {
+		err = writableKind(cur)
+	}
+	if err != nil {
+		return Written{}, err
+	}
+	return st.setContent(ctx, m, cur, p, []byte(target), ModeSymlink)
+}
+
 // Mkdir makes a directory with those above it and reports whether it was not
 // there. Git does not keep directories: it is never committed.
 func (w *Workspace) Mkdir(ctx context.Context, p Path) (created bool, err error) {
 	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
-		if f, err := s.Lookup(ctx, p); err == nil && f.Kind == Dir {
-			return decision{}, false, nil
-		}
-		m, cur, err := s.guardNew(ctx, p)
-		if err != nil {
+		st := newStage(w, s)
+		created, err := st.mkdir(ctx, p)
+		if err != nil || !created {
 			return decision{}, false, err
 		}
-		if cur.Path != "" {
-			return decision{}, false, Errorf(Exist, "a %s is there", cur.Kind).At(p.String())
-		}
-		st := newStage(w, s)
-		e := Entry{Kind: Dir, Mode: ModeDir, Owner: m.Owner()}
-		if old, ok := s.entry(p, m); ok {
-			e.Base = old.Base
-		}
-		st.set(p, &e)
 		d, err := st.finish(ctx, "mkdir")
 		return d, true, err
 	})
+}
+
+func (st *stage) mkdir(ctx context.Context, p Path) (created bool, err error) {
+	if f, err := st.now.Lookup(ctx, p); err == nil && f.Kind == Dir {
+		return false, nil
+	}
+	m, cur, err := st.now.guardNew(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	if cur.Path != "" {
+		return false, Errorf(Exist, "a %s is there", cur.Kind).At(p.String())
+	}
+	st.setDir(p, m)
+	return true, nil
+}
+
+// setDir sets a directory that stands by itself. Over a whiteout it keeps hiding
+// what the whiteout hid.
+func (st *stage) setDir(p Path, m *Mount) {
+	e := Entry{Kind: Dir, Mode: ModeDir, Owner: m.Owner()}
+	if old, ok := st.now.entry(p, m); ok {
+		e.Base = old.Base
+	}
+	st.set(p, &e)
 }
 
 // Deleted is what a deletion did.
@@ -350,7 +368,7 @@ func (w *Workspace) drop(ctx context.Context, p Path, op string) (int, error) {
 		if n == 0 {
 			return decision{}, 0, s.deletedAbove(p)
 		}
-		st.drops = []Path{p}
+		st.drops, st.forgets = []Path{p}, []Path{p}
 		st.now = s.with(after)
 		d, err := st.finish(ctx, op)
 		return d, n, err

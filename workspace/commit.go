@@ -167,15 +167,15 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 	if m == nil {
 		return Event{}, Errorf(Invalid, "no mount at %s", r.Mount)
 	}
+	change, err := w.change(ctx, s, m, r)
+	if err != nil {
+		return Event{}, err
+	}
 	c, err := s.collect(ctx, m)
 	if err != nil {
 		return Event{}, err
 	}
 	chosen, err := choose(c, r)
-	if err != nil {
-		return Event{}, err
-	}
-	change, err := w.change(ctx, s, m, r)
 	if err != nil {
 		return Event{}, err
 	}

@@ -113,6 +113,16 @@ func (h *Host) Project(ctx context.Context, name string) (*Project, error) {
 	return p, p.load(ctx)
 }
 
+// Projects returns the names of the projects that have a record, sorted. A store
+// that cannot tell has none.
+func (h *Host) Projects(ctx context.Context) ([]string, error) {
+	lister, ok := h.cfg.Store.(ProjectLister)
+	if !ok {
+		return nil, nil
+	}
+	return lister.Projects(ctx)
+}
+
 // catchUp takes in what any process appended since the last time.
 func (h *Host) catchUp(ctx context.Context) error {
 	h.feed.Lock()

@@ -24,10 +24,12 @@ type stage struct {
 	drops  []Path
 	order  []Path // the paths that were set, in the order of the first change
 	bodies []Body
-	held   map[OID]bool // bodies that are, or will be, in the store
-	bytes  int64        // of bodies
-	bases  []OID        // bodies of what was replaced below
+	held   map[OID][]byte // contents that are, or will be, in the store
+	bytes  int64          // of bodies
+	bases  []OID          // bodies of what was replaced below
 	marks  []mark
+	// forgets are paths whose versions the caller is to read again.
+	forgets []Path
 }
 
 // mark is a version that the caller knows once the call has succeeded.
@@ -37,7 +39,7 @@ type mark struct {
 }
 
 func newStage(w *Workspace, s *Snapshot) *stage {
-	return &stage{w: w, first: s, now: s, held: map[OID]bool{}}
+	return &stage{w: w, first: s, now: s, held: map[OID][]byte{}}
 }
 
 // set puts an entry, or takes it away with nil.
@@ -61,24 +63,36 @@ func (st *stage) knows(p Path, n Node) { st.marks = append(st.marks, mark{p, n})
 
 // hold makes sure that a content will be in the store when the event names it.
 func (st *stage) hold(ctx context.Context, id OID, content []byte) error {
-	if st.held[id] {
+	if content == nil {
+		content = []byte{}
+	}
+	if _, known := st.held[id]; known {
 		return nil
 	}
-	st.held[id] = true
 	if st.bytes+int64(len(content)) > maxCarried {
+		st.held[id] = nil // in the store from here on
 		_, err := st.w.live.host.cfg.Blobs.Put(ctx, bytes.NewReader(content), int64(len(content)))
 		return err
 	}
+	st.held[id] = content
 	st.bytes += int64(len(content))
 	st.bodies = append(st.bodies, Body{id, content})
 	return nil
+}
+
+// content is Snapshot.Content that also finds what this call has set.
+func (st *stage) content(ctx context.Context, f Found) ([]byte, error) {
+	if b := st.held[f.OID]; b != nil {
+		return b, nil
+	}
+	return st.now.Content(ctx, f)
 }
 
 // holdBase keeps the content that a first copy-up replaces. One that the
 // repository has lost already stays lost; its id is enough to compare with.
 func (st *stage) holdBase(ctx context.Context, m *Mount, base Base) error {
 	k := base.Kind()
-	if m == nil || !base.present() || k != File && k != Symlink || st.held[base.OID] {
+	if m == nil || !base.present() || k != File && k != Symlink {
 		return nil
 	}
 	tree, err := st.now.Lower(ctx, m)
@@ -223,8 +237,8 @@ func (st *stage) sweep(ctx context.Context) error {
 
 // note tells what the caller was served by its own call.
 func (st *stage) note() {
-	for _, d := range st.drops {
-		st.w.live.served.forget(d)
+	for _, p := range st.forgets {
+		st.w.live.served.forget(p)
 	}
 	for _, m := range st.marks {
 		st.w.live.served.note(st.w.caller.Session, m.path, Base{Node: m.node})

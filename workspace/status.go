@@ -152,13 +152,9 @@ func (c *collector) addFile(ctx context.Context, p Path, e Entry, theirs Node) e
 
 func (c *collector) append(fc FileChange) { c.changes = append(c.changes, fc) }
 
-// name says how the path differs from what is committed.
+// name says how the path differs from what it was made from.
 func (fc FileChange) name() string {
-	was := fc.Theirs
-	if !was.present() {
-		was = fc.Base
-	}
-	switch {
+	switch was := fc.Base; {
 	case !fc.Ours.present():
 		return Removed
 	case !was.present() || was.Kind() == Dir:

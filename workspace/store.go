@@ -71,6 +71,12 @@ type Checkpointer interface {
 	LoadCheckpoint(ctx context.Context, s StreamID, version int) (Seq, []byte, error)
 }
 
+// ProjectLister is a Store that knows which projects it has.
+type ProjectLister interface {
+	// Projects returns the names of the projects that have a record, sorted.
+	Projects(ctx context.Context) ([]string, error)
+}
+
 // Blobs keeps contents by git blob id. All methods are safe for concurrent use.
 type Blobs interface {
 	// Put stores size bytes from r, durable on return. Content that is already

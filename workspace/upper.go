@@ -3,6 +3,7 @@ package workspace
 import (
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/btree"
 )
@@ -12,8 +13,9 @@ import (
 // changes: With and Without return another that shares what is equal. The zero
 // value is empty.
 //
-// Deriving an Upper is for one goroutine at a time, its readers run beside it.
+// All methods are safe for concurrent use.
 type Upper struct {
+	copying sync.Mutex // a copy marks the tree that it is made of
 	entries btree.Map[Path, Entry]
 	bytes   int64
 }
@@ -81,7 +83,11 @@ func (u *Upper) WithoutTree(p Path) *Upper {
 	return next
 }
 
-func (u *Upper) copy() *Upper { return &Upper{entries: *u.entries.Copy(), bytes: u.bytes} }
+func (u *Upper) copy() *Upper {
+	u.copying.Lock()
+	defer u.copying.Unlock()
+	return &Upper{entries: *u.entries.Copy(), bytes: u.bytes}
+}
 
 func (u *Upper) set(p Path, e Entry) {
 	old, _ := u.entries.Set(p, e)
@@ -95,13 +101,18 @@ func (u *Upper) remove(p Path) {
 }
 
 func (u *Upper) removeTree(p Path) {
+	for _, q := range u.droppable(p) {
+		u.remove(q)
+	}
+}
+
+// droppable lists what WithoutTree takes away.
+func (u *Upper) droppable(p Path) []Path {
 	var gone []Path
 	for q := range u.Within(p) {
 		if !Private.Contains(q) || Private.Contains(p) {
 			gone = append(gone, q)
 		}
 	}
-	for _, q := range gone {
-		u.remove(q)
-	}
+	return gone
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// cli is one run of the command line.
+type cli struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	dir            string // the working directory
+	now            func() time.Time
+
+	// The global flags.
+	data, project       string
+	logLevel, logFormat string
+
+	// running is the command whose own code runs; nil while the command line is
+	// still being read, so that an error is one of usage.
+	running *cobra.Command
+}
+
+// run runs the command line. An error is to be shown and valued by report.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, dir: dir, now: time.Now}
+	root := c.root()
+	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && c.running == nil {
+		return asUsage(cmd, err)
+	}
+	return err
+}
+
+// root is the command carrel with all of its subcommands.
+func (c *cli) root() *cobra.Command {
+	root := c.group(&cobra.Command{
+		Use:   "carrel",
+		Short: "Private, durable working copies of git repositories for AI agents",
+		Long: "Carrel gives every agent a private, durable working copy of many git repositories at once,\n" +
+			"without a clone and without a checkout.",
+		Example: "  carrel mcp --repo app            # serve a checkout to an agent, over MCP on stdio\n" +
+			"  carrel workspace list            # what the agents are working on\n" +
+			"  carrel status --workspace /agents/demo",
+	}, c.mcp(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
+		c.repo(), c.workspace(), c.events(), c.export(), c.version())
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.data, "data", "", "data directory; default $CARREL_DATA, else $XDG_DATA_HOME/carrel or ~/.local/share/carrel")
+	flags.StringVar(&c.project, "project", "", "project; default the one that has the repository around the working directory, else \"default\"")
+	flags.StringVar(&c.logLevel, "log-level", "warn", "what is logged on stderr: debug, info, warn or error")
+	flags.StringVar(&c.logFormat, "log-format", "text", "how: text or json")
+	c.completeWith(root, "log-level", "debug", "info", "warn", "error")
+	c.completeWith(root, "log-format", "text", "json")
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(asUsage)
+	return root
+}
+
+// group is a command that is only there for its subcommands.
+func (c *cli) group(cmd *cobra.Command, sub ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(sub...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// does makes a function what a command does.
+func (c *cli) does(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c.running = cmd
+		return f(cmd.Context(), args)
+	}
+}
+
+// completeWith offers fixed values for a flag.
+func (c *cli) completeWith(cmd *cobra.Command, flag string, values ...string) {
+	c.complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// complete offers what f returns for a flag.
+func (c *cli) complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
+		panic("carrel: completion of --" + flag + ": " + err.Error()) // the flag is not defined
+	}
+}
+
+// logger writes to stderr what the flags ask for.
+func (c *cli) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
+		return nil, c.usage("--log-level is %q, not debug, info, warn or error", c.logLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch c.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(c.stderr, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(c.stderr, opts)), nil
+	}
+	return nil, c.usage("--log-format is %q, not text or json", c.logFormat)
+}

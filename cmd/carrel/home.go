@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"carrel.dev/mounts"
+	"carrel.dev/persistence/datadir"
+	"carrel.dev/persistence/dir"
+	"carrel.dev/persistence/spill"
+	"carrel.dev/persistence/sqlite"
+	"carrel.dev/workspace"
+)
+
+// home is a data directory that is open, with all that stands on it.
+type home struct {
+	path  string
+	host  *workspace.Host
+	repos *mounts.Repos
+	log   *slog.Logger
+	close []func() error // in the order of opening
+}
+
+// homeOptions say how a data directory is used.
+type homeOptions struct {
+	// unbounded results are for a terminal, which takes any size.
+	unbounded bool
+}
+
+// unboundedResult is the size of a result that nobody bounds, in bytes.
+const unboundedResult = 1 << 30
+
+// dataPath is the data directory that the flags or the environment name.
+func (c *cli) dataPath() (string, error) {
+	if c.data != "" {
+		return c.abs(c.data), nil
+	}
+	path, err := datadir.Default()
+	return c.abs(path), err
+}
+
+// open opens the data directory and wires what stands on it.
+func (c *cli) open(ctx context.Context, o homeOptions) (*home, error) {
+	log, err := c.logger()
+	if err != nil {
+		return nil, err
+	}
+	path, err := c.dataPath()
+	if err != nil {
+		return nil, err
+	}
+	h := &home{path: path, log: log}
+	if err := h.wire(ctx, o); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// wire opens the parts in the order in which they stand on each other.
+func (h *home) wire(ctx context.Context, o homeOptions) error {
+	data, err := datadir.Open(ctx, h.path)
+	if err != nil {
+		return err
+	}
+	h.close = append(h.close, data.Close)
+	large, err := dir.Open(data.Blobs())
+	if err != nil {
+		return err
+	}
+	store, err := sqlite.Open(ctx, &sqlite.Config{Path: data.Database(), Large: large.Has})
+	if err != nil {
+		return err
+	}
+	h.close = append(h.close, store.Close)
+	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
+	cfg := &workspace.Config{
+		Store: store, Blobs: &spill.Store{Small: store, Large: large},
+		Trees: h.repos, Committer: h.repos, Ignorer: h.repos,
+		Processes: data, DataID: data.ID, Log: h.log,
+	}
+	if o.unbounded {
+		cfg.Limits.ResultBytes = unboundedResult
+	}
+	h.host, err = workspace.NewHost(ctx, cfg)
+	return err
+}
+
+// Close closes what was opened, the last first.
+func (h *home) Close() error {
+	var err error
+	for i := len(h.close) - 1; i >= 0; i-- {
+		err = errors.Join(err, h.close[i]())
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package object
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"carrel.dev/workspace"
+)
+
+// loosePath is where a repository keeps the object in a file of its own.
+func loosePath(dir string, id workspace.OID) string {
+	hex := id.String()
+	return filepath.Join(dir, hex[:2], hex[2:])
+}
+
+// readFull fills buf as far as r goes. An error after the first byte is left for
+// whoever reads on.
+func readFull(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+	}
+	return n, err
+}
+
+// readLoose returns a loose object, not verified.
+func readLoose(pool *Pool, name string) (Type, []byte, error) {
+	file, err := os.ReadFile(name)
+	if err != nil {
+		return 0, nil, err
+	}
+	f := pool.inflater()
+	defer pool.inflaters.Put(f)
+	if err := f.reset(file); err != nil {
+		return 0, nil, errDeflate
+	}
+	var start [64]byte
+	n, _ := readFull(f.z, start[:])
+	t, size, head, err := looseHeader(start[:n])
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case size > deflateRatio*uint64(len(file)), size < uint64(n-head):
+		return 0, nil, errDeflate
+	case size > uint64(pool.maxObject):
+		return 0, nil, tooLarge(size)
+	}
+	content, err := readExactly(f.z, start[head:n], size)
+	return t, content, err
+}
+
+// statLoose returns the type and size of a loose object from its header alone.
+func statLoose(pool *Pool, name string) (Type, uint64, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer file.Close()
+	var raw [4096]byte // more than the tables and the header need
+	n, err := readFull(file, raw[:])
+	if err != nil && err != io.EOF {
+		return 0, 0, err
+	}
+	f := pool.inflater()
+	defer pool.inflaters.Put(f)
+	if err := f.reset(raw[:n]); err != nil {
+		return 0, 0, errDeflate
+	}
+	var start [64]byte
+	n, _ = readFull(f.z, start[:])
+	t, size, _, err := looseHeader(start[:n])
+	return t, size, err
+}
+
+// looseHeader decodes "type size\0" and says how long that was.
+func looseHeader(b []byte) (t Type, size uint64, n int, err error) {
+	end := bytes.IndexByte(b, 0)
+	if end < 0 {
+		return 0, 0, 0, errDeflate
+	}
+	name, digits, _ := bytes.Cut(b[:end], []byte(" "))
+	t, ok := parseType(string(name))
+	size, err = strconv.ParseUint(string(digits), 10, 63)
+	if !ok || err != nil {
+		return 0, 0, 0, errDeflate
+	}
+	return t, size, end + 1, nil
+}

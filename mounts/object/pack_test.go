@@ -1,0 +1,153 @@
+package object
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"carrel.dev/workspace"
+)
+
+// packBytes is a small pack with its index, of a blob, a tree and a commit.
+func packBytes(t testing.TB) (pack, idx []byte, ids []workspace.OID) {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := newPackWriter(&out, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := NewPool(0, 0)
+	for typ, content := range map[Type]string{
+		TypeBlob: "hello, world: this is content that compresses, compresses, compresses",
+		TypeTree: string(raw("100644 a")), TypeCommit: "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n",
+	} {
+		id, err := pool.ID(typ, []byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		if err := w.add(id, typ, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := w.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), w.index(sum), ids
+}
+
+// FuzzPackEntry reads entries at any offset of any bytes.
+func FuzzPackEntry(f *testing.F) {
+	packed, idx, _ := packBytes(f)
+	x, err := parseIndex(idx)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(packed, uint16(12))
+	// A delta on the object at 12, by distance: header, distance, zlib stream.
+	delta := append(bytes.Clone(packed[:len(packed)-idSize]), 0x65, byte(len(packed)-idSize-12), 0x78, 0x9c)
+	f.Add(delta, uint16(len(packed)-idSize))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, uint16(0))
+	f.Add(append([]byte{0x75}, idx[8+fanoutSize:8+fanoutSize+idSize]...), uint16(0))
+	pool := NewPool(1<<20, 1<<20)
+	f.Fuzz(func(t *testing.T, data []byte, offset uint16) {
+		p := &pack{number: pool.packs.next(), data: data, index: x}
+		p.read(pool, uint64(offset))
+		p.stat(pool, uint64(offset))
+	})
+}
+
+func FuzzParseIndex(f *testing.F) {
+	_, idx, ids := packBytes(f)
+	f.Add(idx)
+	f.Add(idx[8:])
+	f.Add(append([]byte("\xfftOc\x00\x00\x00\x02"), make([]byte, fanoutSize+2*idSize)...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, err := parseIndex(b)
+		if err != nil {
+			return
+		}
+		for _, id := range append(ids, workspace.OID{}, workspace.OID{0: 0xff}) {
+			x.find(id)
+		}
+	})
+}
+
+func FuzzDelta(f *testing.F) {
+	from := []byte("0123456789abcdef")
+	f.Add(from, []byte{16, 20, 0x90, 16, 4, 'a', 'b', 'c', 'd'})
+	f.Add(from, []byte{16, 3, 0x91, 15, 1, 2, 'x', 'y'})
+	f.Add(from, []byte{16, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x80})
+	f.Fuzz(func(t *testing.T, from, delta []byte) {
+		out, err := applyDelta(from, delta)
+		if err != nil {
+			return
+		}
+		if _, size, _, err := deltaSizes(delta); err != nil || size != uint64(len(out)) {
+			t.Errorf("%d bytes came out, %d were promised (%v)", len(out), size, err)
+		}
+	})
+}
+
+func TestApplyDelta(t *testing.T) {
+	from := bytes.Repeat([]byte("0123456789abcdef"), 5000)
+	size := func(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }
+	head := func(to int) []byte { return append(size(len(from)), size(to)...) }
+	tests := []struct {
+		name  string
+		delta []byte
+		want  string
+		ok    bool
+	}{
+		{"copy", append(head(4), 0x91, 2, 4), "2345", true},
+		{"insert", append(head(2), 2, 'x', 'y'), "xy", true},
+		{"both", append(head(5), 1, 'x', 0x91, 0, 4), "x0123", true},
+		{"copy of 64 KiB", append(head(0x10000), 0x80), string(from[:0x10000]), true},
+		{"other base", append(append(size(3), size(1)...), 1, 'x'), "", false},
+		{"beyond the base", append(head(4), 0x9f, 0xff, 0xff, 0xff, 0xff, 4), "", false},
+		{"too much", append(head(1), 2, 'x', 'y'), "", false},
+		{"too little", append(head(3), 2, 'x', 'y'), "", false},
+		{"reserved", append(head(1), 0, 'x'), "", false},
+		{"cut", append(head(2), 2, 'x'), "", false},
+		{"cut copy", append(head(2), 0x9f, 1), "", false},
+		{"lying size", append(head(1<<40), 1, 'x'), "", false},
+		{"nothing", nil, "", false},
+	}
+	for _, tt := range tests {
+		got, err := applyDelta(from, tt.delta)
+		if (err == nil) != tt.ok || tt.ok && string(got) != tt.want {
+			t.Errorf("%s: got %.20q, %v", tt.name, got, err)
+		}
+	}
+}
+
+func TestLRUBoundsItsCost(t *testing.T) {
+	const max, cost = 16 * 100, 10
+	c := newLRU[int, int](max, func(k int) uint8 { return uint8(k) })
+	for i := range 1000 {
+		c.add(i, i, cost)
+		if v, ok := c.get(i); !ok || v != i {
+			t.Fatalf("%d is not there", i)
+		}
+		c.get(0) // always recently used
+	}
+	var total, items int64
+	for i := range c.shards {
+		total += c.shards[i].cost
+		items += int64(len(c.shards[i].items))
+	}
+	if total > max || items*cost != total {
+		t.Errorf("%d items of cost %d, at most %d", items, total, max)
+	}
+	if _, ok := c.get(0); !ok {
+		t.Error("the value in use is gone")
+	}
+	if _, ok := c.get(1); ok {
+		t.Error("the value not in use is there")
+	}
+	c.add(5000, 1, 50)
+	if _, ok := c.get(5000); ok {
+		t.Error("a value larger than its share is kept")
+	}
+}

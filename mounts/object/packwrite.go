@@ -1,0 +1,167 @@
+package object
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"hash/crc32"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"carrel.dev/workspace"
+	"github.com/klauspost/compress/zlib"
+)
+
+// placed is an object in a pack that is being written.
+type placed struct {
+	id     workspace.OID
+	offset uint64
+	crc    uint32
+}
+
+// packWriter writes a pack of whole objects, without deltas: what makes deltas
+// worth while is a repack of many commits, which git does better.
+type packWriter struct {
+	out    *bufio.Writer
+	sum    hash.Hash // of everything, the pack's checksum
+	crc    hash.Hash32
+	offset uint64
+	z      *zlib.Writer
+	placed []placed
+}
+
+// Write passes on to the file and both checksums.
+func (w *packWriter) Write(b []byte) (int, error) {
+	w.sum.Write(b)
+	w.crc.Write(b)
+	w.offset += uint64(len(b))
+	return w.out.Write(b)
+}
+
+func newPackWriter(out io.Writer, n int) (*packWriter, error) {
+	w := &packWriter{out: bufio.NewWriterSize(out, 64<<10), sum: sha1.New(), crc: crc32.NewIEEE()}
+	z, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	w.z = z
+	const version = 2
+	head := binary.BigEndian.AppendUint32([]byte("PACK"), version)
+	_, err = w.Write(binary.BigEndian.AppendUint32(head, uint32(n)))
+	return w, err
+}
+
+// add writes one object.
+func (w *packWriter) add(id workspace.OID, t Type, content []byte) error {
+	w.crc.Reset()
+	at := w.offset
+	size := uint64(len(content))
+	c := byte(t)<<4 | byte(size&0xf)
+	var head []byte
+	for size >>= 4; size > 0; size >>= 7 {
+		head = append(head, c|0x80)
+		c = byte(size & 0x7f)
+	}
+	if _, err := w.Write(append(head, c)); err != nil {
+		return err
+	}
+	w.z.Reset(w)
+	if _, err := w.z.Write(content); err != nil {
+		return err
+	}
+	if err := w.z.Close(); err != nil {
+		return err
+	}
+	w.placed = append(w.placed, placed{id, at, w.crc.Sum32()})
+	return nil
+}
+
+// close writes the checksum and returns it.
+func (w *packWriter) close() ([]byte, error) {
+	sum := w.sum.Sum(nil)
+	if _, err := w.out.Write(sum); err != nil {
+		return nil, err
+	}
+	return sum, w.out.Flush()
+}
+
+// index returns the .idx file, version 2, of what was written.
+func (w *packWriter) index(packSum []byte) []byte {
+	slices.SortFunc(w.placed, func(a, b placed) int { return bytes.Compare(a.id[:], b.id[:]) })
+	var fanout [256]uint32
+	for _, p := range w.placed {
+		for i := int(p.id[0]); i < len(fanout); i++ {
+			fanout[i]++
+		}
+	}
+	b := binary.BigEndian.AppendUint32([]byte("\xfftOc"), 2)
+	for _, n := range fanout {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	for _, p := range w.placed {
+		b = append(b, p.id[:]...)
+	}
+	for _, p := range w.placed {
+		b = binary.BigEndian.AppendUint32(b, p.crc)
+	}
+	const large = 1 << 31
+	var far []byte
+	for _, p := range w.placed {
+		if p.offset < large {
+			b = binary.BigEndian.AppendUint32(b, uint32(p.offset))
+			continue
+		}
+		b = binary.BigEndian.AppendUint32(b, large|uint32(len(far)/8))
+		far = binary.BigEndian.AppendUint64(far, p.offset)
+	}
+	b = append(append(b, far...), packSum...)
+	sum := sha1.Sum(b)
+	return append(b, sum[:]...)
+}
+
+// pack writes the objects as one pack. Its index gets its name last: without it
+// nobody looks at the pack.
+func (b *batch) pack(objects []Pending) error {
+	f, err := b.create("")
+	if err != nil {
+		return err
+	}
+	w, err := newPackWriter(f, len(objects))
+	for _, o := range objects {
+		if err != nil {
+			break
+		}
+		var content []byte
+		if content, err = b.checked(o); err == nil {
+			err = w.add(o.ID, o.Type, content)
+			b.store.remember(o, content)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	sum, err := w.close()
+	if err := b.finish(f, err); err != nil {
+		return err
+	}
+	// A name that no other pack ever had: by its name git removes one.
+	var name [idSize]byte
+	rand.Read(name[:])
+	base := filepath.Join(b.packs, "pack-"+hex.EncodeToString(name[:]))
+	b.keep, b.files[0].name = base+".keep", base+".pack"
+	if f, err = b.create(base + ".idx"); err != nil {
+		return err
+	}
+	_, err = f.Write(w.index(sum))
+	if err := b.finish(f, err); err != nil {
+		return err
+	}
+	b.dirs = []string{b.packs}
+	return b.publish()
+}

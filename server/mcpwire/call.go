@@ -1,0 +1,121 @@
+package mcpwire
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+)
+
+// call is one request that is being handled.
+type call struct {
+	conn    *conn
+	message message
+	cancel  context.CancelFunc
+	after   <-chan struct{} // closed once the call may begin; nil: now
+	turn    chan struct{}   // closed once the call is over, if others wait for it
+
+	silent atomic.Bool // cancelled: nobody waits for the answer
+
+	mu   sync.Mutex // guards what follows, and that progress is sent before the answer
+	over bool       // nothing is notified any more
+	last float64    // progress that was sent
+}
+
+type callKey struct{}
+
+// callOf returns the call that ctx belongs to.
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// wait waits for the call's turn, or its end.
+func (k *call) wait(ctx context.Context) {
+	if k.after == nil {
+		return
+	}
+	select {
+	case <-k.after:
+	case <-ctx.Done():
+	}
+}
+
+// handle lets mcp-go answer the request, and sends what it notifies.
+func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
+	c := k.conn
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.cfg.Log.Error("a request panicked", "method", k.message.method, "panic", p, "stack", string(debug.Stack()))
+			response = (&refusal{k.message.id, mcp.INTERNAL_ERROR, "internal error"}).response()
+		}
+	}()
+	p := &peer{id: c.session.ID(), notes: make(chan mcp.JSONRPCNotification, 16)}
+	ctx = context.WithValue(c.server.mcp.WithContext(ctx, p), callKey{}, k)
+	response = addressed(c.server.mcp.HandleMessage(ctx, k.message.raw), k.message)
+	for {
+		select {
+		case n := <-p.notes:
+			c.send(n)
+		default:
+			return response
+		}
+	}
+}
+
+// answer sends the response, unless the call was cancelled.
+func (k *call) answer(response mcp.JSONRPCMessage) {
+	k.mu.Lock()
+	k.over = true
+	k.mu.Unlock()
+	if !k.silent.Load() {
+		k.conn.send(response)
+	}
+}
+
+// drop cancels the call: it is told to stop, and its answer is not sent.
+func (k *call) drop() {
+	k.silent.Store(true)
+	k.cancel()
+}
+
+// progress returns what tells the client how far the call is, or nil if it did
+// not ask. What comes after the answer, or does not go on from what was sent,
+// is dropped: the protocol wants neither.
+func (k *call) progress(token mcp.ProgressToken) func(done, total float64, text string) {
+	if token == nil {
+		return nil
+	}
+	return func(done, total float64, text string) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.over || k.silent.Load() || done <= k.last {
+			return
+		}
+		k.last = done
+		fields := map[string]any{"progressToken": token, "progress": done}
+		if total > 0 {
+			fields["total"] = total
+		}
+		if text != "" {
+			fields["message"] = text
+		}
+		k.conn.send(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+			Method: "notifications/progress", Params: mcp.NotificationParams{AdditionalFields: fields},
+		}})
+	}
+}
+
+// peer is the client as mcp-go sees it while it handles one request: what is
+// notified then goes out before the response.
+type peer struct {
+	id    string
+	notes chan mcp.JSONRPCNotification
+}
+
+var _ mcpserver.ClientSession = (*peer)(nil)
+
+func (p *peer) Initialize()                                         {}
+func (p *peer) Initialized() bool                                   { return true }
+func (p *peer) NotificationChannel() chan<- mcp.JSONRPCNotification { return p.notes }
+func (p *peer) SessionID() string                                   { return p.id }

@@ -1,0 +1,23 @@
+// Package mcpwire serves the tools of a [server.Desk] over the Model Context
+// Protocol: the revisions that begin with initialize, up to 2025-11-25, and the
+// stateless one of 2026-07-28, on one endpoint.
+//
+// # Decisions
+//
+// The messages are handled by mcp-go; the lines of stdio are not. Its own stdio
+// server runs five calls at a time and, when more wait, one in the loop that
+// reads; it ends a running call with the input, answers 64-bit ids rounded, and
+// writes notifications behind the response they belong to. Here each call runs
+// by itself, ids are returned as they came, and what a call notifies goes out
+// before its response.
+//
+// A client is told an error that a model can act on as a result with isError,
+// the sentence and what to do; JSON-RPC errors are for messages that are no
+// valid call. An error never has structuredContent, which validating clients
+// would hold against the schema of the result and so hide the reason.
+//
+// Hosts show a model either the text or the structured content of a result, and
+// never reliably both, so the text says it all. Known hosts of language models
+// are spared the second copy and its schemas. They are known by the name that
+// the client gives itself, which is a matter of taste and never of permission.
+package mcpwire

@@ -1,0 +1,150 @@
+package mcpwire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// message is what has to be known of a line before it is handled.
+type message struct {
+	raw     json.RawMessage
+	id      json.RawMessage // nil: a notification
+	method  string
+	tool    string          // of tools/call
+	cancels json.RawMessage // id of the request that notifications/cancelled ends
+}
+
+// envelope is a message as JSON-RPC has it. Members are raw so that one of a
+// wrong type spoils no other.
+type envelope struct {
+	Version json.RawMessage `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  json.RawMessage `json:"method"`
+	Params  struct {
+		Name      json.RawMessage `json:"name"`
+		RequestID json.RawMessage `json:"requestId"`
+	} `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// parse reads a line. The refusal is nil if it is a request or a notification;
+// a response, which nobody waits for, has no method and no refusal either.
+func parse(raw []byte) (message, *refusal) {
+	var e envelope
+	err := json.Unmarshal(raw, &e)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err != nil && !errors.As(err, &wrong):
+		return message{}, &refusal{code: mcp.PARSE_ERROR, text: "the line is no JSON"}
+	case raw[0] == '[':
+		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "a batch is not supported: send each message on a line of its own"}
+	case raw[0] != '{':
+		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "a message is a JSON object"}
+	case e.ID != nil && !isID(e.ID):
+		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "an id is a string or a number"}
+	}
+	m := message{raw: raw, id: e.ID, method: text(e.Method), tool: text(e.Params.Name), cancels: e.Params.RequestID}
+	switch {
+	case e.Method == nil && (e.Result != nil || e.Error != nil):
+		return message{}, nil
+	case text(e.Version) != mcp.JSONRPC_VERSION:
+		return m, &refusal{m.id, mcp.INVALID_REQUEST, "jsonrpc must be \"2.0\""}
+	case m.method == "":
+		return m, &refusal{m.id, mcp.INVALID_REQUEST, "a message needs a method"}
+	case wrong != nil && m.id != nil:
+		return m, &refusal{m.id, mcp.INVALID_PARAMS, "params must be an object"}
+	}
+	return m, nil
+}
+
+// isID reports whether a value may be the id of a request.
+func isID(raw json.RawMessage) bool {
+	c := raw[0]
+	return c == '"' || c == '-' || '0' <= c && c <= '9'
+}
+
+// text is the string that a value is, or "".
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// refusal is the answer to what is no valid request.
+type refusal struct {
+	id   json.RawMessage // nil if it is not known
+	code int
+	text string
+}
+
+func (r *refusal) response() mcp.JSONRPCMessage {
+	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.id), Error: mcp.NewJSONRPCErrorDetails(r.code, r.text, nil)}
+}
+
+// maxErrorText is the longest text of an error, in bytes: those of mcp-go repeat
+// what the client sent.
+const maxErrorText = 300
+
+// addressed returns the response to a request: with the id as it was sent, and
+// with the code that says what was wrong with a request which parse let pass.
+func addressed(response mcp.JSONRPCMessage, m message) mcp.JSONRPCMessage {
+	id := mcp.NewRequestId(m.id)
+	switch r := response.(type) {
+	case mcp.JSONRPCResponse:
+		r.ID = id
+		return r
+	case mcp.JSONRPCError:
+		r.ID = id
+		if r.Error.Code == mcp.INVALID_REQUEST {
+			r.Error.Code = mcp.INVALID_PARAMS
+		}
+		if len(r.Error.Message) > maxErrorText {
+			n := maxErrorText
+			for !utf8.RuneStart(r.Error.Message[n]) {
+				n--
+			}
+			r.Error.Message = r.Error.Message[:n] + "…"
+		}
+		return r
+	}
+	return (&refusal{m.id, mcp.INVALID_REQUEST, "the message is both a request and a response"}).response()
+}
+
+// encode writes a message as a line.
+func encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return append(plainHTML(b), '\n'), nil
+}
+
+// plainHTML undoes, in place, the escapes that encoding/json adds for HTML: they
+// make six bytes of one, and mcp-go's types leave no other way.
+func plainHTML(b []byte) []byte {
+	out := b[:0]
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			out = append(out, b[i])
+			continue
+		}
+		switch rest := b[i:]; {
+		case bytes.HasPrefix(rest, []byte(`\u003c`)):
+			out, i = append(out, '<'), i+5
+		case bytes.HasPrefix(rest, []byte(`\u003e`)):
+			out, i = append(out, '>'), i+5
+		case bytes.HasPrefix(rest, []byte(`\u0026`)):
+			out, i = append(out, '&'), i+5
+		default:
+			out, i = append(out, b[i], b[i+1]), i+1
+		}
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+package mcpwire
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"carrel.dev/server"
+	"carrel.dev/workspace"
+)
+
+// Config says what a Server serves. Project is needed; the zero value of any
+// other field means its default.
+type Config struct {
+	Project   *workspace.Project
+	Workspace workspace.ID        // binds every session for good; default: none
+	Tools     string              // server.Core or server.All; default Core
+	Names     string              // of tools: NamesAuto, NamesDotted or NamesUnderscore; default NamesAuto
+	Repos     []workspace.Repo    // that the instructions name; default: those of the project when a client connects
+	Notes     []string            // further lines of the instructions
+	Version   string              // of the program
+	Actor     workspace.Signature // whom commits and records name
+	Log       *slog.Logger        // default: discarded
+	Run       server.Runner       // as of server.Config
+	// MaxMessage is the largest message that is read, in bytes; default 96 MiB.
+	MaxMessage int
+	// Grace is how long running calls may go on once the input has ended;
+	// default 10 seconds.
+	Grace time.Duration
+}
+
+// Server serves one project over MCP. All methods are safe for concurrent use.
+type Server struct {
+	cfg  Config
+	desk *server.Desk
+	mcp  *mcpserver.MCPServer
+}
+
+// New returns a Server.
+func New(cfg *Config) *Server {
+	s := &Server{cfg: *cfg}
+	if s.cfg.Log == nil {
+		s.cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.cfg.MaxMessage == 0 {
+		s.cfg.MaxMessage = 96 << 20
+	}
+	if s.cfg.Grace == 0 {
+		s.cfg.Grace = 10 * time.Second
+	}
+	s.desk = server.New(&server.Config{Project: cfg.Project, Log: s.cfg.Log, Run: cfg.Run})
+	hooks := &mcpserver.Hooks{}
+	hooks.AddAfterInitialize(s.greet)
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+		r.Instructions = s.instructions(ctx)
+	})
+	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, r *mcp.ListToolsResult) {
+		r.Tools = s.list(ctx)
+	})
+	hooks.AddBeforeCallTool(s.settleName)
+	s.mcp = mcpserver.NewMCPServer("carrel", cfg.Version,
+		mcpserver.WithTitle("Carrel"), mcpserver.WithToolCapabilities(false),
+		mcpserver.WithHooks(hooks), mcpserver.WithToolFilter(allowed))
+	for _, t := range s.desk.Tools() {
+		s.mcp.AddTool(mcp.Tool{Name: t.Name}, s.call)
+	}
+	return s
+}
+
+// greet notes who the client is and tells it how to work here.
+func (s *Server) greet(ctx context.Context, _ any, r *mcp.InitializeRequest, result *mcp.InitializeResult) {
+	callOf(ctx).conn.setName(r.Params.ClientInfo.Name)
+	result.Instructions = s.instructions(ctx)
+}
+
+// list returns the tools as the client that asks is shown them.
+func (s *Server) list(ctx context.Context) []mcp.Tool {
+	who := s.client(ctx)
+	shown := []mcp.Tool{}
+	for _, l := range callOf(ctx).conn.session.Tools(who.spelling) {
+		t := mcp.Tool{
+			Name: l.Name, Title: l.Tool.Name, Description: l.Description, RawInputSchema: l.Input,
+			Annotations: mcp.ToolAnnotation{
+				ReadOnlyHint:    mcp.ToBoolPtr(l.Tool.ReadOnly),
+				DestructiveHint: mcp.ToBoolPtr(l.Tool.Destructive),
+				IdempotentHint:  mcp.ToBoolPtr(l.Tool.Idempotent),
+				OpenWorldHint:   mcp.ToBoolPtr(false),
+			},
+		}
+		if !who.host {
+			t.RawOutputSchema = l.Output
+		}
+		shown = append(shown, t)
+	}
+	return shown
+}
+
+// settleName makes the name of a call the canonical one, by which the tool is
+// registered. One that the session does not have gets a suggestion, which mcp-go
+// repeats in its error.
+func (s *Server) settleName(ctx context.Context, _ any, r *mcp.CallToolRequest) {
+	session := callOf(ctx).conn.session
+	if t, ok := session.Tool(r.Params.Name); ok {
+		r.Params.Name = t.Name
+		return
+	}
+	r.Params.Name = session.Suggest(r.Params.Name, s.client(ctx).spelling)
+}
+
+// allowed keeps the tools that the session may call.
+func allowed(ctx context.Context, all []mcp.Tool) []mcp.Tool {
+	session := callOf(ctx).conn.session
+	return slices.DeleteFunc(all, func(t mcp.Tool) bool { _, ok := session.Tool(t.Name); return !ok })
+}
+
+// call runs a tool.
+func (s *Server) call(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	who := s.client(ctx)
+	key, err := keyOf(r.Params.Meta)
+	if err != nil {
+		return result(server.Reply{Code: workspace.Invalid, Text: []string{err.Error()}}, who.host), nil
+	}
+	k := callOf(ctx)
+	reply := k.conn.session.Call(ctx, server.Request{
+		Tool: r.Params.Name, Arguments: r.Params.RawArguments, Key: key, Client: who.name, Spelling: who.spelling,
+		Progress: k.progress(progressToken(r.Params.Meta)),
+	})
+	return result(reply, who.host), nil
+}

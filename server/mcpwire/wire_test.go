@@ -1,0 +1,65 @@
+package mcpwire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestReadLine(t *testing.T) {
+	const most = 100
+	fits, over := strings.Repeat("a", most-1)+"\n", strings.Repeat("b", most)+"\n"
+	r := bufio.NewReaderSize(strings.NewReader(fits+over+"\n"+over+"last"), 16)
+	for i, want := range []struct {
+		text    string
+		tooLong bool
+	}{{text: fits}, {tooLong: true}, {text: "\n"}, {tooLong: true}, {text: "last"}} {
+		l, err := readLine(r, most)
+		if err != nil || string(l.text) != want.text || l.tooLong != want.tooLong {
+			t.Errorf("line %d is %q, %v, %v; want %+v", i, l.text, l.tooLong, err, want)
+		}
+	}
+	if _, err := readLine(r, most); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestIDOfLongLine(t *testing.T) {
+	tests := []struct{ name, head, tail, want string }{
+		{"in front", `{"jsonrpc":"2.0","id":12,"method":"x","params":{"a":"xxx`, `xxx"}}`, `12`},
+		{"text in front", `{"id":"a b","params":"xxx`, `xxx"}`, `"a b"`},
+		{"behind", `{"method":"x","params":{"id":3,"a":"xxx`, `xxx"},"jsonrpc":"2.0","id":12}` + "\n", `12`},
+		{"before the version", `{"params":{"a":"xxx`, `xxx"}, "id" : -4, "jsonrpc": "2.0" }`, `-4`},
+		{"of something inside", `{"params":{"id":3,"a":"xxx`, `xxx","id":5}}`, ``},
+		{"null", `{"id":null,"a":"xxx`, `xxx"}`, ``},
+		{"no object", `[{"id":1},"xxx`, `xxx"]`, ``},
+		{"no JSON", `xxx`, `xxx`, ``},
+	}
+	for _, tt := range tests {
+		l := line{tooLong: true, head: []byte(tt.head), tail: []byte(tt.tail)}
+		if got := string(l.id()); got != tt.want {
+			t.Errorf("%s: id %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func FuzzPlainHTML(f *testing.F) {
+	f.Add(`<a href="&">` + "\u2028\\u003c\\\\u003e\\")
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := plainHTML(bytes.Clone(want))
+		var a, b string
+		if json.Unmarshal(want, &a) != nil || json.Unmarshal(got, &b) != nil || a != b {
+			t.Errorf("%s became %s", want, got)
+		}
+		if bytes.Count(got, []byte("<")) != strings.Count(a, "<") {
+			t.Errorf("escapes are left in %s", got)
+		}
+	})
+}

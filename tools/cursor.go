@@ -1,0 +1,89 @@
+package tools
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+
+	"carrel.dev/workspace"
+)
+
+// cursor is where the next page of a list begins: after a path, in the snapshot
+// that the first page was read from.
+type cursor struct {
+	Snapshot string         `json:"s"`
+	After    workspace.Path `json:"a"`
+	Line     int            `json:"l,omitempty"` // of After, for lists of lines
+}
+
+func (c cursor) encode() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic("tools: a cursor always encodes: " + err.Error())
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// from returns the snapshot that a list is read from and where it goes on: the
+// workspace as it is now, or what a cursor continues.
+func from(ctx context.Context, w *workspace.Workspace, spelling, at string) (*workspace.Snapshot, cursor, error) {
+	if spelling == "" {
+		s, err := w.Snapshot(ctx)
+		if err == nil {
+			s, err = past(s, at)
+		}
+		return s, cursor{}, err
+	}
+	var c cursor
+	b, err := base64.RawURLEncoding.DecodeString(spelling)
+	if err != nil || json.Unmarshal(b, &c) != nil || c.Snapshot == "" {
+		return nil, c, workspace.Errorf(workspace.Invalid, "the cursor is not one that a list returned").
+			Hinted("Pass nextCursor exactly as it was returned, or leave it out to start again.")
+	}
+	if _, err := w.Snapshot(ctx); err != nil { // the workspace may be closed by now
+		return nil, c, err
+	}
+	s, err := w.Held(c.Snapshot)
+	return s, c, err
+}
+
+// next returns the cursor that goes on after a path.
+func next(w *workspace.Workspace, s *workspace.Snapshot, after workspace.Path, line int) string {
+	return cursor{w.Hold(s), after, line}.encode()
+}
+
+// passed reports whether all of a directory comes before the cursor, in the
+// order of a walk.
+func (c cursor) passed(dir workspace.Path) bool {
+	return c.After != "" && dir != workspace.Root && !dir.Contains(c.After) && string(dir)+"/" < string(c.After)
+}
+
+// reached reports whether a path comes after the cursor.
+func (c cursor) reached(p workspace.Path) bool { return string(p) > string(c.After) }
+
+// room counts down the bytes and items that a page may still have.
+type room struct{ bytes, items, taken int }
+
+// take reports whether another item of a size fits, and takes its room. The
+// first one fits whatever its size, so that every page goes on.
+func (r *room) take(size int) bool {
+	if r.items <= 0 || r.bytes < size && r.taken > 0 {
+		return false
+	}
+	r.items--
+	r.taken++
+	r.bytes -= size
+	return true
+}
+
+// pageItems is how many paths a page has at most, and by default.
+const pageItems = 300
+
+// pageRoom is the room for a page of a list. A list travels twice in one result,
+// as text and as fields, so it has half of what a result may have.
+func pageRoom(w *workspace.Workspace, limit int) *room {
+	if limit == 0 {
+		limit = pageItems
+	}
+	return &room{bytes: (w.Project().Host().Limits().ResultBytes - reserve) / 2, items: limit}
+}

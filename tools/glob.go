@@ -1,0 +1,122 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	globs "carrel.dev/tools/glob"
+	"carrel.dev/workspace"
+)
+
+// GlobIn are the arguments of glob.
+type GlobIn struct {
+	Pattern string `json:"pattern" req:"true" doc:"**, *, ?, [a-z], {a,b}"`
+	Path    string `json:"path,omitempty" doc:"of a relative pattern; default /workspace"`
+	Limit   int    `json:"limit,omitempty" min:"1" max:"300"`
+	Cursor  string `json:"cursor,omitempty"`
+	At      string `json:"at,omitempty" doc:"\"base\": as committed"`
+}
+
+// GlobOut is the result of glob.
+type GlobOut struct {
+	Workspace  string   `json:"workspace"`
+	Paths      []string `json:"paths"`
+	Ignored    int      `json:"ignored"` // matching files left out, which git ignores
+	Truncated  bool     `json:"truncated"`
+	NextCursor string   `json:"nextCursor,omitempty"`
+
+	searched string
+}
+
+// Render lists the paths, one a line.
+func (o GlobOut) Render() Rendering {
+	text := strings.Join(o.Paths, "\n")
+	if len(o.Paths) == 0 {
+		text = fmt.Sprintf("no files match below %s", o.searched)
+	}
+	return Rendering{Text: text, Notes: notes(leftOut(o.Ignored), goesOn(o.NextCursor))}
+}
+
+// leftOut counts the files that ignore rules keep out of a list.
+func leftOut(ignored int) string {
+	if ignored == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[%s that git ignores left out]", plural(ignored, "matching file"))
+}
+
+func glob() *Tool {
+	return onWorkspace(Tool{
+		Name: "glob", Core: true, ReadOnly: true, Idempotent: true,
+		Description: "Find files and symlinks by name, for example /repos/app/**/*.go. Returns sorted absolute paths. " +
+			"A relative pattern is below path, which is /workspace unless given. Dotfiles match.",
+	}, Glob)
+}
+
+// Glob lists the files whose paths match a pattern.
+func Glob(ctx context.Context, w *workspace.Workspace, in GlobIn) (GlobOut, error) {
+	dir, err := workspace.ParsePath(in.Path)
+	if err != nil {
+		return GlobOut{}, err
+	}
+	pattern, err := globs.Compile(dir.String(), in.Pattern)
+	if err != nil {
+		return GlobOut{}, err
+	}
+	s, c, err := from(ctx, w, in.Cursor, in.At)
+	if err != nil {
+		return GlobOut{}, err
+	}
+	out := GlobOut{Workspace: string(w.ID()), Paths: []string{}, searched: pattern.Prefix()}
+	room := pageRoom(w, in.Limit)
+	var last workspace.Path
+	for f, err := range matches(ctx, s, c, pattern) {
+		if err != nil {
+			return GlobOut{}, err
+		}
+		if ignored, err := s.Ignored(ctx, f); ignored || err != nil {
+			if err != nil {
+				return GlobOut{}, err
+			}
+			out.Ignored++
+			continue
+		}
+		if !room.take(2*len(f.Path) + 8) {
+			out.Truncated, out.NextCursor = true, next(w, s, last, 0)
+			break
+		}
+		last = f.Path
+		out.Paths = append(out.Paths, f.Path.String())
+	}
+	return out, nil
+}
+
+// matches yields the files and symlinks after a cursor that a pattern matches.
+func matches(ctx context.Context, s *workspace.Snapshot, c cursor, pattern *globs.Pattern) func(yield func(workspace.Found, error) bool) {
+	top, err := workspace.ParsePath("/" + pattern.Prefix())
+	enter := func(dir workspace.Path) bool {
+		return !c.passed(dir) && pattern.MayMatchBelow(dir.String())
+	}
+	return func(yield func(workspace.Found, error) bool) {
+		if err != nil {
+			yield(workspace.Found{}, err)
+			return
+		}
+		for f, err := range s.Walk(ctx, top, enter) {
+			switch {
+			case errors.Is(err, workspace.NotExist):
+				return // nothing is where all matches would be
+			case err != nil:
+				yield(f, err)
+				return
+			case f.Kind == workspace.Submodule, !c.reached(f.Path), !pattern.Match(f.Path.String()):
+				continue
+			}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
