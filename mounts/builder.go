@@ -112,7 +112,7 @@ type builder struct{ *proposal }
 func (b *builder) add(t object.Type, content []byte) (workspace.OID, error) {
 	id, err := b.repos.pool.ID(t, content)
 	b.objects = append(b.objects, object.Pending{ID: id, Type: t,
-		Content: func() ([]byte, error) { return content, nil }})
+		Content: func(context.Context) ([]byte, error) { return content, nil }})
 	return id, err
 }
 
@@ -187,13 +187,13 @@ func (b *builder) file(ctx context.Context, name string, node workspace.Node) er
 	if node.Kind() == workspace.Submodule {
 		return nil
 	}
-	open := func() ([]byte, error) { return b.content(ctx, node.OID) }
+	open := func(ctx context.Context) ([]byte, error) { return b.content(ctx, node.OID) }
 	b.objects = append(b.objects, object.Pending{ID: node.OID, Type: object.TypeBlob, Content: open})
 	special, ok := fsck.SpecialOf(name)
 	if !ok {
 		return nil
 	}
-	content, err := open()
+	content, err := open(ctx)
 	if err == nil {
 		err = b.repos.pool.Verify(node.OID, object.TypeBlob, content)
 	}

@@ -82,7 +82,7 @@ func (r *Repos) create(path string) (err error) {
 			return err
 		}
 	}
-	if err := durable.SyncDir(temp); err != nil {
+	if err := durable.Sync(temp); err != nil {
 		return err
 	}
 	if err := r.fault(RepoWritten); err != nil {
@@ -92,5 +92,5 @@ func (r *Repos) create(path string) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return durable.SyncDir(parent)
+	return durable.Sync(parent)
 }

@@ -21,6 +21,14 @@ type landing struct {
 // Land implements workspace.Proposal. A branch that has the commit already, also
 // below others, is a success: an earlier attempt got that far.
 func (p *proposal) Land(ctx context.Context) error {
+	err := p.land(ctx)
+	if p.moved.Load() {
+		err = unknown(err)
+	}
+	return err
+}
+
+func (p *proposal) land(ctx context.Context) error {
 	leave, err := p.repo.lanes.enter(ctx, p.ref)
 	if err != nil {
 		return err
@@ -37,12 +45,16 @@ func (p *proposal) Land(ctx context.Context) error {
 	if err != nil || landed {
 		return err
 	}
-	release, err := l.write()
+	release, err := l.write(ctx)
 	if err == nil {
 		err = l.move(ctx)
 	}
 	if release != nil && !isStopped(err) {
 		release(err == nil)
+	}
+	if err == nil {
+		// Housekeeping: what fails is left for the next commit.
+		l.repo.objects.Consolidate(ctx, l.writer(func(string) error { return nil }))
 	}
 	return err
 }
@@ -50,10 +62,7 @@ func (p *proposal) Land(ctx context.Context) error {
 // look finds out early, before anything is written, what would be found out
 // under the lock as well.
 func (l *landing) look(ctx context.Context) (landed bool, err error) {
-	head, final, err := l.repo.refs.Resolve(l.ref)
-	if errors.Is(err, workspace.NotExist) {
-		head, final, err = workspace.OID{}, l.ref, nil
-	}
+	head, err := l.repo.refs.Direct(l.ref)
 	if err != nil {
 		return false, err
 	}
@@ -61,7 +70,7 @@ func (l *landing) look(ctx context.Context) (landed bool, err error) {
 		return false, err
 	}
 	if landed {
-		return true, l.repo.refs.Sync(final)
+		return true, l.repo.refs.Sync(l.ref)
 	}
 	return false, l.allowed()
 }
@@ -78,17 +87,22 @@ func (l *landing) compare(ctx context.Context, head workspace.OID) (landed bool,
 		return false, workspace.Errorf(workspace.Conflict, "branch %s does not exist any more", l.change.Branch)
 	}
 	landed, err = l.repo.reachable(ctx, l.commit, head)
-	if err != nil {
-		// Unavailable would promise that the branch has not moved.
-		return false, &workspace.Error{Kind: workspace.Internal, Err: err}
+	if err == nil && !landed {
+		err = elsewhere(l.change, head)
 	}
-	if !landed {
-		return false, moved(l.change, head)
-	}
-	return true, nil
+	return landed, unknown(err)
 }
 
-func moved(c workspace.Change, head workspace.OID) error {
+// unknown is an error that must not promise, as Unavailable does, that the
+// branch has not moved.
+func unknown(err error) error {
+	if errors.Is(err, workspace.Unavailable) {
+		return &workspace.Error{Kind: workspace.Internal, Err: err}
+	}
+	return err
+}
+
+func elsewhere(c workspace.Change, head workspace.OID) error {
 	if c.Expect.IsZero() {
 		return workspace.Errorf(workspace.Conflict, "branch %s exists already, at %s", c.Branch, head.Short())
 	}
@@ -107,18 +121,22 @@ func (l *landing) allowed() error {
 }
 
 // write makes the objects durable.
-func (l *landing) write() (release func(moved bool), err error) {
-	release, err = l.repo.objects.Write(l.objects, &object.Writer{
-		Keep:    keepText(l.commit),
-		Share:   l.dir.Share,
-		Written: func() error { return l.repos.fault(ObjectsWritten) },
-		Named:   func() error { return l.repos.fault(ObjectsNamed) },
-		Stopped: isStopped,
-	})
+func (l *landing) write(ctx context.Context) (release func(moved bool), err error) {
+	release, err = l.repo.objects.Write(ctx, l.objects, l.writer(l.repos.fault))
 	if err == nil {
 		err = l.repos.fault(ObjectsDurable)
 	}
 	return release, err
+}
+
+func (l *landing) writer(fault func(point string) error) *object.Writer {
+	return &object.Writer{
+		Keep:    keepText(l.commit),
+		Share:   l.dir.Share,
+		Written: func() error { return fault(ObjectsWritten) },
+		Named:   func() error { return fault(ObjectsNamed) },
+		Stopped: isStopped,
+	}
 }
 
 // keepText is what a pack's .keep file says while its commit is landing.
@@ -160,7 +178,10 @@ func (l *landing) move(ctx context.Context) (err error) {
 		return err
 	}
 	l.log(head)
-	return l.lock.Commit(func() error { return l.repos.fault(BranchMoved) })
+	return l.lock.Commit(func() error {
+		l.moved.Store(true)
+		return l.repos.fault(BranchMoved)
+	})
 }
 
 // keep moves the ref that is to hold the commit, wherever it was.

@@ -549,3 +549,22 @@ func TestPermissionsAsGit(t *testing.T) {
 		}
 	}
 }
+
+func TestSymbolicBranch(t *testing.T) {
+	r, s, git := bare(t, map[string]string{"a": "1"})
+	git.Git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+	head, err := r.Head(ctx, s, "alias")
+	if want := git.Git("rev-parse", "main"); err != nil || head.String() != want {
+		t.Errorf("Head: got %v, %v, want %s", head, err, want)
+	}
+	p, err := r.Propose(ctx, change(t, r, s, "alias", map[string]string{"a": "2"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Land(ctx); !errors.Is(err, workspace.Invalid) || !strings.Contains(err.Error(), "refs/heads/main") {
+		t.Errorf("Land: got %v, want invalid naming the branch", err)
+	}
+	if got := git.Git("symbolic-ref", "refs/heads/alias"); got != "refs/heads/main" {
+		t.Errorf("alias is %s", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"carrel.dev/mounts/fsck"
@@ -20,6 +21,7 @@ type proposal struct {
 	ref    string
 
 	tree, commit workspace.OID
+	moved        atomic.Bool // a Land has moved the branch, or may have
 	// objects are those that the repository may lack, the commit last.
 	objects []object.Pending
 }

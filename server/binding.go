@@ -97,13 +97,13 @@ func unborn(id workspace.ID) error {
 
 // ambiguous is the error of a call that may mean any of several workspaces.
 func ambiguous(ids []workspace.ID) error {
-	return workspace.Errorf(workspace.Unbound, "this session has used several workspaces: %s", join(ids)).
+	return workspace.Errorf(workspace.Unbound, "this session has used several workspaces: %s", joinIDs(ids)).
 		Hinted("Pass the one that is meant in the argument workspace, with every call. " +
 			"If the whole session is to go on in one of them, call `workspace.open` with its path and rebind: true.")
 }
 
-// join lists identities, the newest last; of many only the outer ones.
-func join(ids []workspace.ID) string {
+// joinIDs lists identities, the newest last; of many only the outer ones.
+func joinIDs(ids []workspace.ID) string {
 	const most = 5
 	var names []string
 	for i, id := range ids {

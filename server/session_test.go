@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"carrel.dev/mounts"
+	"carrel.dev/persistence/memory"
 	"carrel.dev/server"
 	"carrel.dev/tools"
 	"carrel.dev/workspace"
@@ -21,8 +22,8 @@ import (
 // workspaces apart.
 func newProject(t *testing.T) *workspace.Project {
 	t.Helper()
-	store, repos := newTemp(), mounts.New(nil)
-	host, err := workspace.NewHost(t.Context(), &workspace.Config{Store: store, Blobs: tempBlobs{store}, Trees: repos, Committer: repos, DataID: "test"})
+	store, repos := memory.New(nil), mounts.New(nil)
+	host, err := workspace.NewHost(t.Context(), &workspace.Config{Store: store, Blobs: store, Trees: repos, Committer: repos, DataID: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

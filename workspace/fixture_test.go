@@ -30,8 +30,8 @@ func newBench(t *testing.T, trees map[string]map[string]string) *bench {
 	t.Helper()
 	b := &bench{t: t, root: t.TempDir()}
 	repos := mounts.New(&mounts.Config{ManagedRoot: b.root})
-	store := memory.NewStore()
-	b.cfg = &Config{Store: store, Blobs: store.Blobs(), Trees: repos, Committer: repos, Ignorer: repos, DataID: "test"}
+	store := memory.New(nil)
+	b.cfg = &Config{Store: store, Blobs: store, Trees: repos, Committer: repos, Ignorer: repos, DataID: "test"}
 	b.reopen()
 	for name, files := range trees {
 		b.repo(name, files)

@@ -30,7 +30,7 @@ func (c *cli) call() *cobra.Command {
 			"The tools, with dots or underscores:\n" + toolList(),
 		Example: "  carrel call readFile path=/repos/app/main.go limit=20\n" +
 			"  carrel call edit '{\"path\": \"/repos/app/main.go\", \"oldString\": \"one\", \"newString\": \"two\"}'\n" +
-			"  carrel call write_file path=notes.md content=@README.md\n" +
+			"  carrel call writeFile path=notes.md content=@README.md\n" +
 			"  carrel call --workspace /agents/demo git.status all=true --json",
 		Args:              usageArgs(cobra.MinimumNArgs(1), "name a tool"),
 		ValidArgsFunction: completeTools,

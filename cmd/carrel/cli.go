@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
+	stderr = &oneAtATime{w: stderr}
 	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, dir: dir, now: time.Now}
 	root := c.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
@@ -44,6 +46,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return asUsage(cmd, err)
 	}
 	return err
+}
+
+// oneAtATime is a writer for the log and for notes, which are written at the same
+// time.
+type oneAtATime struct {
+	mu sync.Mutex // guards w
+	w  io.Writer
+}
+
+func (o *oneAtATime) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(b)
 }
 
 // root is the command carrel with all of its subcommands.

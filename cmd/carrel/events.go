@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,40 +43,38 @@ func (c *cli) events() *cobra.Command {
 
 // printEvents prints the records of a workspace's stream, or of the project's if
 // none is named.
-func (c *cli) printEvents(ctx context.Context, named string, follow, asJSON bool) (err error) {
-	h, err := c.open(ctx, homeOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	p, err := c.existingProject(ctx, h)
-	if err != nil {
-		return err
-	}
-	stream, err := streamOf(ctx, p, named)
-	if err != nil {
-		return err
-	}
-	var last workspace.Seq
-	for {
-		for r, err := range p.Records(ctx, stream, last) {
-			if err != nil {
+func (c *cli) printEvents(ctx context.Context, named string, follow, asJSON bool) error {
+	return c.inProject(ctx, func(p *workspace.Project) error {
+		stream, err := streamOf(ctx, p, named)
+		if err != nil {
+			return err
+		}
+		for last := workspace.Seq(0); ; {
+			if last, err = c.printAfter(ctx, p, stream, last, asJSON); err != nil || !follow {
 				return endOf(ctx, follow, err)
 			}
-			if err := c.printEvent(r, asJSON); err != nil {
-				return err
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(followEvery):
 			}
-			last = r.Seq
 		}
-		if !follow {
-			return nil
+	})
+}
+
+// printAfter prints the records of a stream after a seq and returns that of the
+// last one.
+func (c *cli) printAfter(ctx context.Context, p *workspace.Project, stream string, last workspace.Seq, asJSON bool) (workspace.Seq, error) {
+	for r, err := range p.Records(ctx, stream, last) {
+		if err == nil {
+			err = c.printEvent(r, asJSON)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(followEvery):
+		if err != nil {
+			return last, err
 		}
+		last = r.Seq
 	}
+	return last, nil
 }
 
 // endOf is the error of a read, unless a person has ended it.
@@ -127,7 +125,8 @@ func (c *cli) printEvent(r workspace.Record, asJSON bool) error {
 		if r.Actor != "" {
 			who = r.Actor + " with " + r.Client
 		}
-		_, err := fmt.Fprintln(c.stdout, printable(fmt.Sprintf("%d  %s  %s  %s  %s", r.Seq, r.At.UTC().Format(time.RFC3339), r.Type, who, summary(r))))
+		line := fmt.Sprintf("%d  %s  %s  %s  %s", r.Seq, r.At.UTC().Format(time.RFC3339), r.Type, who, summary(r))
+		_, err := fmt.Fprintln(c.stdout, printable(strings.TrimRight(line, " ")))
 		return err
 	}
 	b, err := json.Marshal(eventInfo{r.Seq, r.At.UTC(), r.Type, r.Version, r.Actor, r.Client, r.Session, r.Key, r.Payload})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -50,28 +49,23 @@ func (c *cli) exportTo(ctx context.Context, named, mount, dir string, force bool
 	if err != nil {
 		return report, err
 	}
-	h, err := c.open(ctx, homeOptions{})
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	p, err := c.existingProject(ctx, h)
-	if err != nil {
-		return report, err
-	}
-	w, err := p.Workspace(ctx, id, workspace.Caller{Client: c.running.CommandPath()})
-	if err != nil {
-		return report, err
-	}
-	s, err := w.Snapshot(ctx)
-	if err != nil {
-		return report, err
-	}
-	top, err := topOf(s, mount)
-	if err != nil {
-		return report, err
-	}
-	return export.Write(ctx, s, export.What{Project: p.Name(), Workspace: id, Top: top}, dir, force)
+	err = c.inProject(ctx, func(p *workspace.Project) error {
+		w, err := p.Workspace(ctx, id, workspace.Caller{Client: c.running.CommandPath()})
+		if err != nil {
+			return err
+		}
+		s, err := w.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		top, err := topOf(s, mount)
+		if err != nil {
+			return err
+		}
+		report, err = export.Write(ctx, s, export.What{Project: p.Name(), Workspace: id, Top: top}, dir, force)
+		return err
+	})
+	return report, err
 }
 
 // topOf returns what is exported: all, or a mount.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,8 @@ func each(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// TestExamples runs every example of every command, each in a world of its own.
+// TestExamples runs every example of every command, each with a data directory
+// of its own.
 func TestExamples(t *testing.T) {
 	w := newWorld(t)
 	w.git("app", "branch", "next")
@@ -25,6 +27,9 @@ func TestExamples(t *testing.T) {
 	w.write("README.md", "hello\n")
 	w.git(".", "add", "README.md")
 	w.git(".", "commit", "-q", "-m", "first")
+
+	w.demo()
+	w.carrel("call", "writeFile", "path=/repos/app/main.go", "content=one\n")
 
 	each((&cli{}).root(), func(cmd *cobra.Command) {
 		if cmd.Example == "" {
@@ -38,9 +43,14 @@ func TestExamples(t *testing.T) {
 			example = strings.TrimSpace(example)
 			t.Run(example, func(t *testing.T) {
 				w := &world{t, w.dir}
-				t.Setenv("CARREL_DATA", filepath.Join(t.TempDir(), "data"))
-				w.demo()
-				w.carrel("call", "writeFile", "path=/repos/app/main.go", "content=one\n")
+				if err := os.RemoveAll("app/.git/refs/heads/carrel"); err != nil { // work branches of other examples
+					t.Fatal(err)
+				}
+				data := filepath.Join(t.TempDir(), "data")
+				if err := os.CopyFS(data, os.DirFS("data")); err != nil {
+					t.Fatal(err)
+				}
+				t.Setenv("CARREL_DATA", data)
 				args := words(example)
 				if path := strings.Fields(cmd.CommandPath()); strings.Join(args[:len(path)], " ") != cmd.CommandPath() {
 					t.Fatalf("an example of %s", cmd.CommandPath())

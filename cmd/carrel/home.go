@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"carrel.dev/mounts"
 	"carrel.dev/persistence/datadir"
@@ -24,6 +26,9 @@ type home struct {
 
 // homeOptions say how a data directory is used.
 type homeOptions struct {
+	// create makes a data directory that is not there. A command that registers
+	// nothing would find nothing in it.
+	create bool
 	// unbounded results are for a terminal, which takes any size.
 	unbounded bool
 }
@@ -31,12 +36,12 @@ type homeOptions struct {
 // unboundedResult is the size of a result that nobody bounds, in bytes.
 const unboundedResult = 1 << 30
 
-// dataPath is the data directory that the flags or the environment name.
+// dataPath is the data directory that the flags and the environment name.
 func (c *cli) dataPath() (string, error) {
 	if c.data != "" {
 		return c.abs(c.data), nil
 	}
-	path, err := datadir.Default()
+	path, err := datadir.Default(c.getenv)
 	return c.abs(path), err
 }
 
@@ -49,6 +54,10 @@ func (c *cli) open(ctx context.Context, o homeOptions) (*home, error) {
 	path, err := c.dataPath()
 	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(path); !o.create && errors.Is(err, fs.ErrNotExist) {
+		return nil, workspace.Errorf(workspace.NotExist, "there is no data directory at %s", path).
+			Hinted("Add a repo with `carrel repo add PATH`, or start `carrel mcp` inside a checkout: that makes it.")
 	}
 	h := &home{path: path, log: log}
 	if err := h.wire(ctx, o); err != nil {
@@ -68,16 +77,16 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	if err != nil {
 		return err
 	}
-	store, err := sqlite.Open(ctx, &sqlite.Config{Path: data.Database(), Large: large.Has})
+	store, err := sqlite.Open(ctx, data.Database(), &sqlite.Config{Large: large.Has})
 	if err != nil {
 		return err
 	}
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
 	cfg := &workspace.Config{
-		Store: store, Blobs: &spill.Store{Small: store, Large: large},
+		Store: store, Blobs: spill.New(store, large, nil),
 		Trees: h.repos, Committer: h.repos, Ignorer: h.repos,
-		Processes: data, DataID: data.ID, Log: h.log,
+		Processes: data, DataID: data.ID(), Log: h.log,
 	}
 	if o.unbounded {
 		cfg.Limits.ResultBytes = unboundedResult

@@ -70,7 +70,7 @@ func (c *cli) serveMCP(ctx context.Context, f mcpFlags) (err error) {
 	if err := f.check(c); err != nil {
 		return err
 	}
-	h, err := c.open(ctx, homeOptions{})
+	h, err := c.open(ctx, homeOptions{create: true})
 	if err != nil {
 		return err
 	}

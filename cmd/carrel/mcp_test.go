@@ -10,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -200,27 +198,22 @@ func TestMCPRepos(t *testing.T) {
 	w.mcp("--repo", "app", "--workspace", "/agents/a").end() // it exists
 }
 
-// TestUncommitted says which files on disk no workspace shows.
+// TestUncommitted says which files on disk no workspace shows. It ends the server
+// by its context, as a signal does.
 func TestUncommitted(t *testing.T) {
 	w := newWorld(t)
 	w.write("app/new", "x")
 	w.write("app/main.go", "changed")
-	var mu sync.Mutex
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var stderr bytes.Buffer
-	warned := make(chan struct{}, 10)
+	said := writerFunc(func(b []byte) (int, error) {
+		cancel()
+		return stderr.Write(b)
+	})
 	in, client := io.Pipe()
-	ended := make(chan error)
-	go func() {
-		ended <- run(t.Context(), []string{"mcp", "--repo", "app"}, in, io.Discard, writerFunc(func(b []byte) (int, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			warned <- struct{}{}
-			return stderr.Write(b)
-		}))
-	}()
-	<-warned
-	client.Close()
-	if err := <-ended; err != nil {
+	defer client.Close()
+	if err := run(ctx, []string{"mcp", "--repo", "app"}, in, io.Discard, said); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := stderr.String(), "carrel: 2 uncommitted files of app's checkout are not visible here\n"; got != want {
@@ -358,17 +351,5 @@ func TestTwoServers(t *testing.T) {
 	w.has(one.call("git_status", `{}`), "1 mount clean")
 	for _, a := range []*agent{one, two, other} {
 		a.end()
-	}
-}
-
-// TestInterrupted ends a server by its context, as a signal does.
-func TestInterrupted(t *testing.T) {
-	w := newWorld(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	in, client := io.Pipe()
-	defer client.Close()
-	if err := run(ctx, []string{"mcp", "--repo", filepath.Join(w.dir, "app")}, in, io.Discard, io.Discard); err != nil {
-		t.Errorf("got %v", err)
 	}
 }

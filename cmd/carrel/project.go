@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -28,6 +30,20 @@ func (c *cli) existingProject(ctx context.Context, h *home) (*workspace.Project,
 	return mustExist(ctx, h, name)
 }
 
+// inProject runs f on the project of a command that registers nothing.
+func (c *cli) inProject(ctx context.Context, f func(*workspace.Project) error) (err error) {
+	h, err := c.open(ctx, homeOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	p, err := c.existingProject(ctx, h)
+	if err != nil {
+		return err
+	}
+	return f(p)
+}
+
 // mustExist returns a project in which a repo was registered.
 func mustExist(ctx context.Context, h *home, name string) (*workspace.Project, error) {
 	p, err := h.host.Project(ctx, name)
@@ -35,11 +51,18 @@ func mustExist(ctx context.Context, h *home, name string) (*workspace.Project, e
 		return nil, err
 	}
 	exists, err := p.Exists(ctx)
-	if err == nil && !exists {
-		err = workspace.Errorf(workspace.NotExist, "there is no project %q: nobody has registered a repo in it", name).
-			Hinted("Add one with `carrel repo add PATH --project %s`, or start `carrel mcp` inside a checkout.", name)
+	if err != nil || exists {
+		return p, err
 	}
-	return p, err
+	hint := fmt.Sprintf("Add one with `carrel repo add PATH --project %s`, or start `carrel mcp` inside a checkout.", name)
+	others, err := h.host.Projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(others) > 0 {
+		hint = fmt.Sprintf("The projects are: %s. Name one with --project, or work inside the checkout that it has.\n%s", names(others), hint)
+	}
+	return nil, workspace.Errorf(workspace.NotExist, "there is no project %q: nobody has registered a repo in it", name).Hinted("%s", hint)
 }
 
 // newProject returns the project of a command that names a repo to register,

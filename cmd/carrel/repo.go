@@ -33,20 +33,25 @@ func infoOf(r workspace.Repo) repoInfo {
 	return repoInfo{string(r.Path), r.Source.Location, r.Source.Managed, r.Branch, string(r.Policy)}
 }
 
-// repoCommand is a command on the repos of a project: choose says which one.
+// repoCommand is a command on the repos of a project: the one that exists, or,
+// for a command that registers a repo, one that may begin with it.
 type repoCommand struct {
 	asking
-	choose func(ctx context.Context, h *home) (*workspace.Project, error)
+	registers bool
 }
 
 // on runs f on the project and prints the repo that it returns, after a verb.
 func (r *repoCommand) on(ctx context.Context, c *cli, verb string, f func(h *home, reg *registration) (workspace.Repo, error)) (err error) {
-	h, err := c.open(ctx, homeOptions{})
+	h, err := c.open(ctx, homeOptions{create: r.registers})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	p, err := r.choose(ctx, h)
+	choose := c.existingProject
+	if r.registers {
+		choose = c.newProject
+	}
+	p, err := choose(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -65,7 +70,7 @@ func (r *repoCommand) on(ctx context.Context, c *cli, verb string, f func(h *hom
 }
 
 func (c *cli) repoCreate() *cobra.Command {
-	r := repoCommand{choose: c.newProject}
+	r := repoCommand{registers: true}
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make an empty repository in the data directory",
@@ -84,7 +89,8 @@ func (c *cli) repoCreate() *cobra.Command {
 }
 
 // createRepo makes a managed repository and registers it. One that was made and
-// not registered, because the process died between, is taken up.
+// not registered, because the process died between, is taken up; one that was
+// removed from the project comes back as it was.
 func createRepo(ctx context.Context, h *home, reg *registration, name string) (workspace.Repo, error) {
 	path, err := repoPathOf(name)
 	if err != nil {
@@ -93,6 +99,15 @@ func createRepo(ctx context.Context, h *home, reg *registration, name string) (w
 	s := managedSource(reg.project.Name(), path)
 	if err := reg.free(ctx, path, s); err != nil {
 		return workspace.Repo{}, err
+	}
+	catalog, err := reg.project.Catalog(ctx)
+	if err != nil {
+		return workspace.Repo{}, err
+	}
+	if old := catalog.Repos[path]; old.Removed {
+		reg.note("%s was removed before: it is back as it was, with its commits.", path)
+		old.Removed = false
+		return old, reg.project.SetRepo(ctx, reg.caller, old)
 	}
 	_, err = h.repos.Create(ctx, s.Location)
 	if errors.Is(err, workspace.Exist) {
@@ -141,7 +156,7 @@ func (h *home) unclaimed(ctx context.Context, s workspace.Source) error {
 }
 
 func (c *cli) repoAdd() *cobra.Command {
-	r := repoCommand{choose: c.newProject}
+	r := repoCommand{registers: true}
 	cmd := &cobra.Command{
 		Use:   "add PATH[#BRANCH] [NAME]",
 		Short: "Use a bare repository or a checkout in place",
@@ -168,7 +183,7 @@ func (c *cli) repoAdd() *cobra.Command {
 }
 
 func (c *cli) repoConfigure() *cobra.Command {
-	r := repoCommand{choose: c.existingProject}
+	var r repoCommand
 	var branch, policy string
 	cmd := &cobra.Command{
 		Use:   "configure NAME",
@@ -229,7 +244,7 @@ func (r *registration) named(ctx context.Context, name string) (workspace.Repo, 
 }
 
 func (c *cli) repoRemove() *cobra.Command {
-	r := repoCommand{choose: c.existingProject}
+	var r repoCommand
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Take a repo out of the project; the repository itself stays as it is",

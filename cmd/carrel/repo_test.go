@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,7 +18,10 @@ type repos struct{ Repos []repoInfo }
 func TestRepos(t *testing.T) {
 	w := newWorld(t)
 	app, lib := filepath.Join(w.dir, "app"), filepath.Join(w.dir, "lib.git")
-	w.fails(workspace.NotExist, "carrel repo add PATH --project default", "repo", "list")
+	w.fails(workspace.NotExist, "there is no data directory at "+filepath.Join(w.dir, "data"), "repo", "list")
+	if _, err := os.Lstat("data"); err == nil {
+		t.Error("a command that registers nothing made a data directory")
+	}
 
 	w.has(w.carrel("repo", "add", "app"), "added /repos/app (branch on main, from "+app+") in the project default")
 	w.carrel("repo", "add", "lib.git#main", "library")
@@ -117,8 +121,6 @@ func TestManagedRepos(t *testing.T) {
 	w.git("data/repos", "clone", "-q", "--bare", filepath.Join(w.dir, "lib.git"), "full.git")
 	w.fails(workspace.Exist, "has commits", "repo", "create", "full")
 
-	w.carrel("repo", "remove", "notes")
-	w.carrel("repo", "create", "notes")
 	w.carrel("workspace", "create", "/agents/a")
 	w.Setenv("CARREL_WORKSPACE", "/agents/a")
 	w.carrel("call", "writeFile", "path=/repos/notes/a.txt", "content=hello\n")
@@ -126,4 +128,9 @@ func TestManagedRepos(t *testing.T) {
 	if got, want := w.git("data/repos/notes.git", "show", "main:a.txt"), "hello"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+
+	w.carrel("repo", "remove", "notes")
+	r := w.try("", "repo", "create", "notes")
+	w.has(r.stderr, "/repos/notes was removed before: it is back as it was")
+	w.has(w.carrel("call", "readFile", "path=/repos/notes/a.txt"), "hello")
 }

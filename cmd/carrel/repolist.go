@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"carrel.dev/workspace"
 )
 
 func (c *cli) repoList() *cobra.Command {
@@ -41,24 +42,18 @@ func (c *cli) repoList() *cobra.Command {
 
 // listRepos returns the repos of the project.
 func (c *cli) listRepos(ctx context.Context) (repos []repoInfo, err error) {
-	h, err := c.open(ctx, homeOptions{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	p, err := c.existingProject(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	catalog, err := p.Catalog(ctx)
-	if err != nil {
-		return nil, err
-	}
 	repos = []repoInfo{}
-	for _, r := range reposOf(catalog) {
-		repos = append(repos, infoOf(r))
-	}
-	return repos, nil
+	err = c.inProject(ctx, func(p *workspace.Project) error {
+		catalog, err := p.Catalog(ctx)
+		if err != nil {
+			return err
+		}
+		for _, r := range reposOf(catalog) {
+			repos = append(repos, infoOf(r))
+		}
+		return nil
+	})
+	return repos, err
 }
 
 // completeRepos offers the names of the project's repos.

@@ -20,7 +20,7 @@ func summary(r workspace.Record) string {
 		return told(r.Payload, changed)
 	case workspace.WorkspaceCommitting:
 		return told(r.Payload, func(p workspace.Committing) string {
-			return fmt.Sprintf("%s to %s of %s, %d paths", p.Commit.Short(), p.Branch, p.Repo, len(p.Changes))
+			return fmt.Sprintf("%s to %s of %s: %s", p.Commit.Short(), p.Branch, p.Repo, names(pathsOf(p.Changes)))
 		})
 	case workspace.WorkspaceCommitted:
 		return told(r.Payload, func(p workspace.Committed) string { return p.Commit.Short() })
@@ -48,10 +48,15 @@ func changed(p workspace.Changed) string {
 	for _, d := range p.Drop {
 		paths = append(paths, string(d))
 	}
-	for _, ch := range p.Changes {
+	return strings.TrimSpace(p.Op + " " + names(append(paths, pathsOf(p.Changes)...)))
+}
+
+func pathsOf(changes []workspace.PathChange) []string {
+	var paths []string
+	for _, ch := range changes {
 		paths = append(paths, string(ch.Path))
 	}
-	return strings.TrimSpace(p.Op + " " + names(paths))
+	return paths
 }
 
 // names lists up to three names.

@@ -12,7 +12,8 @@ import (
 
 func TestWorkspaces(t *testing.T) {
 	w := newWorld(t)
-	w.fails(workspace.NotExist, "there is no project \"default\"", "workspace", "create", "/agents/demo")
+	w.carrel("repo", "create", "notes", "--project", "other")
+	w.fails(workspace.NotExist, "The projects are: other. ", "workspace", "create", "/agents/demo")
 	w.demo()
 	w.carrel("workspace", "create", "/agents/other")
 	w.has(w.carrel("workspace", "create", "/agents/demo"), "is there already")

@@ -56,36 +56,32 @@ func (c *cli) workspaceList() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) listWorkspaces(ctx context.Context, prefix string, limit int) (list workspaceList, err error) {
-	h, err := c.open(ctx, homeOptions{})
-	if err != nil {
-		return list, err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	p, err := c.existingProject(ctx, h)
-	if err != nil {
-		return list, err
-	}
-	catalog, err := p.Catalog(ctx)
-	if err != nil {
-		return list, err
-	}
-	list.Workspaces = []workspaceInfo{}
-	for w := range catalog.List(prefix, "") {
-		if len(list.Workspaces) >= limit {
-			list.More++
-			continue
+// listWorkspaces looks at the workspaces whose identity starts with a prefix, up
+// to a limit.
+func (c *cli) listWorkspaces(ctx context.Context, prefix string, limit int) (workspaceList, error) {
+	list := workspaceList{Workspaces: []workspaceInfo{}}
+	err := c.inProject(ctx, func(p *workspace.Project) error {
+		catalog, err := p.Catalog(ctx)
+		if err != nil {
+			return err
 		}
-		info, err := describe(ctx, p, w)
-		switch {
-		case errors.Is(err, workspace.Closed):
-			continue // deleted a moment ago
-		case err != nil:
-			return list, err
+		for w := range catalog.List(prefix, "") {
+			if len(list.Workspaces) >= limit {
+				list.More++
+				continue
+			}
+			info, err := describe(ctx, p, w)
+			switch {
+			case errors.Is(err, workspace.Closed):
+				continue // deleted a moment ago
+			case err != nil:
+				return err
+			}
+			list.Workspaces = append(list.Workspaces, info)
 		}
-		list.Workspaces = append(list.Workspaces, info)
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }
 
 // describe looks at one workspace. It costs the reading of what its stream has
@@ -180,30 +176,19 @@ func (c *cli) completeWorkspaces(cmd *cobra.Command, args []string, typed string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	c.running = cmd
-	names, err := c.workspaceNames(cmd.Context(), typed)
+	var names []string
+	err := c.inProject(cmd.Context(), func(p *workspace.Project) error {
+		catalog, err := p.Catalog(cmd.Context())
+		if err != nil {
+			return err
+		}
+		for w := range catalog.List(typed, "") {
+			names = append(names, string(w.ID))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// workspaceNames lists the identities that begin with a prefix.
-func (c *cli) workspaceNames(ctx context.Context, prefix string) (names []string, err error) {
-	h, err := c.open(ctx, homeOptions{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	p, err := c.existingProject(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	catalog, err := p.Catalog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for w := range catalog.List(prefix, "") {
-		names = append(names, string(w.ID))
-	}
-	return names, nil
 }

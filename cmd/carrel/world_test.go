@@ -189,3 +189,22 @@ func (w *world) moveAway(dir string) {
 		w.Fatal(err)
 	}
 }
+
+func TestDataPath(t *testing.T) {
+	tests := []struct {
+		flag string
+		env  map[string]string
+		want string
+	}{
+		{"d", map[string]string{"CARREL_DATA": "/c", "HOME": "/h"}, "/work/d"},
+		{"", map[string]string{"CARREL_DATA": "c", "HOME": "/h"}, "/work/c"},
+		{"", map[string]string{"XDG_DATA_HOME": "/x", "HOME": "/h"}, "/x/carrel"},
+		{"", map[string]string{"HOME": "/h"}, "/h/.local/share/carrel"},
+	}
+	for _, tt := range tests {
+		c := &cli{dir: "/work", data: tt.flag, getenv: func(name string) string { return tt.env[name] }}
+		if got, err := c.dataPath(); err != nil || got != filepath.FromSlash(tt.want) {
+			t.Errorf("%q, %v: got %q, %v, want %q", tt.flag, tt.env, got, err, tt.want)
+		}
+	}
+}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// SyncDir makes the names in a directory durable.
-func SyncDir(dir string) error {
-	f, err := os.Open(dir)
+// Sync makes the content of a file durable, or the names in a directory.
+func Sync(name string) error {
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func SyncDir(dir string) error {
 }
 
 // WriteFile creates a file that must not exist yet, with its content durable.
-// Its name is durable after SyncDir of its directory. On an error nothing is
+// Its name is durable after Sync of its directory. On an error nothing is
 // left behind.
 func WriteFile(name string, content []byte, perm fs.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
@@ -64,5 +64,5 @@ func MkdirAll(dir string, perm fs.FileMode, made func(dir string) error) error {
 			return err
 		}
 	}
-	return SyncDir(filepath.Dir(dir))
+	return Sync(filepath.Dir(dir))
 }

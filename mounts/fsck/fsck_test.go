@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -33,7 +34,7 @@ func (j *judge) add(label string, typ object.Type, content []byte) workspace.OID
 	if err != nil {
 		j.git.T.Fatal(err)
 	}
-	j.objects = append(j.objects, object.Pending{ID: id, Type: typ, Content: func() ([]byte, error) { return content, nil }})
+	j.objects = append(j.objects, object.Pending{ID: id, Type: typ, Content: func(context.Context) ([]byte, error) { return content, nil }})
 	j.ids[label] = id
 	return id
 }
@@ -41,7 +42,7 @@ func (j *judge) add(label string, typ object.Type, content []byte) workspace.OID
 // verdicts returns what git fsck calls the first fault of each label's object.
 func (j *judge) verdicts() map[string]string {
 	fine := func() error { return nil }
-	_, err := object.Open(filepath.Join(j.git.Dir, ".git", "objects"), j.pool).Write(j.objects, &object.Writer{
+	_, err := object.Open(filepath.Join(j.git.Dir, ".git", "objects"), j.pool).Write(context.Background(), j.objects, &object.Writer{
 		Share: func(string) error { return nil }, Written: fine, Named: fine, Stopped: func(error) bool { return false },
 	})
 	if err != nil {
@@ -120,14 +121,12 @@ func names() []string {
 	}
 	for _, s := range specials {
 		n := string(s.name)
-		for _, name := range []string{
-			"." + n, "." + strings.ToUpper(n), "." + n + " ", "." + n + ".", "." + n + ":x", "." + n + "x", n, "\u200c." + n, "." + n + "\ufeff",
-			n[:6] + "~1", n[:6] + "~4", n[:6] + "~5", n[:6] + "~0", strings.ToUpper(n[:6]) + "~2", n[:6] + "~1 .", n[:6] + "~1x", n[:6] + "~12",
-			s.ntfs + "~1", s.ntfs + "~9", s.ntfs + "~0", s.ntfs[:5] + "~12", s.ntfs[:4] + "~123", s.ntfs[:2] + "~12345", s.ntfs[:1] + "~123456", "~1234567", s.ntfs + "~1.",
-			strings.ToUpper(s.ntfs) + "~1", s.ntfs[:5] + "~1a", s.ntfs[:5] + "~01", s.ntfs, "a\\." + n, "a\\" + s.ntfs + "~1", "a\\b\\." + n + " ", "." + n + "\xff",
-		} {
-			all = append(all, name)
-		}
+		all = append(all,
+			"."+n, "."+strings.ToUpper(n), "."+n+" ", "."+n+".", "."+n+":x", "."+n+"x", n, "\u200c."+n, "."+n+"\ufeff",
+			n[:6]+"~1", n[:6]+"~4", n[:6]+"~5", n[:6]+"~0", strings.ToUpper(n[:6])+"~2", n[:6]+"~1 .", n[:6]+"~1x", n[:6]+"~12",
+			s.ntfs+"~1", s.ntfs+"~9", s.ntfs+"~0", s.ntfs[:5]+"~12", s.ntfs[:4]+"~123", s.ntfs[:2]+"~12345", s.ntfs[:1]+"~123456", "~1234567", s.ntfs+"~1.",
+			strings.ToUpper(s.ntfs)+"~1", s.ntfs[:5]+"~1a", s.ntfs[:5]+"~01", s.ntfs, "a\\."+n, "a\\"+s.ntfs+"~1", "a\\b\\."+n+" ", "."+n+"\xff",
+		)
 	}
 	rng := rand.New(rand.NewPCG(5, 5))
 	letters := []rune(".gitGIT~1 :\\moduleatrbsn4\u200c")

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"carrel.dev/mounts/gitconfig"
 	"carrel.dev/workspace"
 )
 
@@ -30,19 +29,6 @@ type Dir struct {
 // Linked reports whether the directory is a linked worktree.
 func (d *Dir) Linked() bool { return d.Git != d.Common }
 
-// Config is the part of a repository's configuration that matters here.
-type Config struct {
-	bare       *bool
-	worktree   string
-	perWorkDir bool // extensions.worktreeConfig
-	// LogAllRefUpdates is the value in lower case, "" if unset.
-	LogAllRefUpdates string
-	// NoFileMode says that the file system does not know what is executable.
-	NoFileMode bool
-	// Shared is the value of core.sharedRepository in lower case.
-	Shared string
-}
-
 // Open reads what stands at a path: a git directory or the top of a work tree.
 // It is NotExist if there is nothing, Invalid if what is there is no repository
 // or uses something that this program does not understand, else Unavailable.
@@ -60,10 +46,7 @@ func Open(path string) (*Dir, error) {
 			return nil, err
 		}
 	}
-	d := &Dir{Git: git, Common: git}
-	if text, err := os.ReadFile(filepath.Join(git, "commondir")); err == nil {
-		d.Common = resolve(git, firstLine(text))
-	}
+	d := &Dir{Git: git, Common: commonDir(git)}
 	if err := d.readConfig(); err != nil {
 		return nil, err
 	}
@@ -116,28 +99,37 @@ func dotGit(work string) (string, error) {
 
 // isGitDir applies git's own test: a HEAD that is one, with objects and refs.
 func isGitDir(dir string) bool {
-	head, err := os.Readlink(filepath.Join(dir, "HEAD"))
-	if err != nil {
-		text, err := os.ReadFile(filepath.Join(dir, "HEAD"))
-		if err != nil {
-			return false
-		}
-		var symbolic bool
-		head, symbolic = strings.CutPrefix(firstLine(text), "ref:")
-		if _, err := workspace.ParseOID(firstLine(text)); err == nil {
-			head = "refs/"
-		} else if !symbolic && len(firstLine(text)) != 64 { // a SHA-256 id: refused later, by name
-			return false
-		}
-	}
-	if head = strings.TrimSpace(head); !strings.HasPrefix(head, "refs/") && len(head) != 64 {
+	if !validHead(filepath.Join(dir, "HEAD")) {
 		return false
 	}
-	common := dir
-	if text, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
-		common = resolve(dir, firstLine(text))
-	}
+	common := commonDir(dir)
 	return isDir(filepath.Join(common, "objects")) && isDir(filepath.Join(common, "refs"))
+}
+
+// validHead reports whether a file names a ref or a commit, also one of a
+// SHA-256 repository, so that this can be refused by name.
+func validHead(name string) bool {
+	if target, err := os.Readlink(name); err == nil {
+		return strings.HasPrefix(target, "refs/")
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	line := firstLine(text)
+	if target, symbolic := strings.CutPrefix(line, "ref:"); symbolic {
+		return strings.HasPrefix(strings.TrimSpace(target), "refs/")
+	}
+	return (len(line) == 40 || len(line) == 64) && strings.Trim(line, "0123456789abcdef") == ""
+}
+
+// commonDir is what a git directory shares with others, itself if nothing.
+func commonDir(git string) string {
+	text, err := os.ReadFile(filepath.Join(git, "commondir"))
+	if err != nil {
+		return git
+	}
+	return resolve(git, firstLine(text))
 }
 
 // locateWork finds the work tree. The configuration's core.bare and
@@ -159,17 +151,6 @@ func (d *Dir) locateWork(opened string) {
 	case opened != d.Git:
 		d.Work = opened // a .git file led here
 	}
-}
-
-// Logs reports whether git would start a reflog for a branch that has none.
-func (d *Dir) Logs() bool {
-	switch d.Config.LogAllRefUpdates {
-	case "":
-		return !d.Bare
-	case "always":
-		return true
-	}
-	return gitconfig.Entry{Value: d.Config.LogAllRefUpdates}.Bool()
 }
 
 // Worktree is one place where a branch may be checked out.
@@ -225,111 +206,6 @@ func resolve(dir, path string) string {
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// readConfig reads the configuration and refuses what is not understood.
-func (d *Dir) readConfig() error {
-	config, err := readConfigFile(filepath.Join(d.Common, "config"))
-	if err != nil {
-		return err
-	}
-	if config.perWorkDir {
-		more, err := readConfigFile(filepath.Join(d.Common, "config.worktree"))
-		if err != nil {
-			return err
-		}
-		if more.bare != nil {
-			config.bare = more.bare
-		}
-		if more.worktree != "" {
-			config.worktree = more.worktree
-		}
-	}
-	d.Config = config
-	return nil
-}
-
-func readConfigFile(name string) (c Config, err error) {
-	text, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return c, unreadable(err)
-	}
-	entries, err := gitconfig.Parse(text)
-	if err != nil {
-		return c, workspace.Errorf(workspace.Invalid, "the repository's configuration is malformed").
-			Hinted("Ask git config --list, in the repository, which line it means.")
-	}
-	for _, e := range entries {
-		if err := understood(e); err != nil {
-			return c, err
-		}
-		switch e.Name {
-		case "core.bare":
-			bare := e.Bool()
-			c.bare = &bare
-		case "core.filemode":
-			c.NoFileMode = !e.Bool()
-		case "core.worktree":
-			c.worktree = e.Value
-		case "core.logallrefupdates":
-			c.LogAllRefUpdates = strings.ToLower(e.Value)
-			if e.Bare {
-				c.LogAllRefUpdates = "true"
-			}
-		case "core.sharedrepository":
-			c.Shared = strings.ToLower(e.Value)
-			if e.Bare {
-				c.Shared = "true"
-			}
-		case "extensions.worktreeconfig":
-			c.perWorkDir = e.Bool()
-		}
-	}
-	return c, nil
-}
-
-// understood refuses a configuration entry that changes what the repository's
-// files mean in a way that is not known here.
-func understood(e gitconfig.Entry) error {
-	section, remote, key := e.Split()
-	switch {
-	case section == "core" && key == "repositoryformatversion":
-		if e.Value != "0" && e.Value != "1" {
-			return refused("its format version is %q", e.Value)
-		}
-		return nil
-	case section == "remote" && remote != "" && key == "promisor" && e.Bool():
-		return partial()
-	case section != "extensions":
-		return nil
-	}
-	switch value := strings.ToLower(e.Value); key {
-	case "noop", "noop-v1", "preciousobjects", "worktreeconfig", "relativeworktrees":
-		return nil
-	case "partialclone":
-		return partial()
-	case "objectformat":
-		if value == "sha1" {
-			return nil
-		}
-		return refused("its object format is %s", value)
-	case "refstorage":
-		if value == "files" {
-			return nil
-		}
-		return refused("its refs are stored as %s", value)
-	}
-	return refused("it uses the extension %s", key)
-}
-
-func refused(format string, args ...any) error {
-	return workspace.Errorf(workspace.Invalid, "the repository cannot be used: "+format, args...).
-		Hinted("Repositories in the format that git init makes by default are understood: SHA-1 objects, refs as files. Make a clone of it in that format.")
-}
-
-func partial() error {
-	return workspace.Errorf(workspace.Invalid, "the repository cannot be used: it is a partial clone").
-		Hinted("A partial clone lacks objects that git would fetch when it needs them. Make a clone without --filter.")
 }
 
 // errNoRepository marks the error of a path that is no repository.

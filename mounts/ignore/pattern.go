@@ -52,7 +52,7 @@ func compile(text string) pattern {
 	switch {
 	case plain < 0:
 		plain = len(text)
-	case p.base && plain == 0 && text[0] == '*' && strings.IndexAny(text[1:], `*?[\`) < 0:
+	case p.base && plain == 0 && text[0] == '*' && !strings.ContainsAny(text[1:], `*?[\`):
 		p.suffix, p.literal = true, text[1:]
 		return p
 	case p.base:

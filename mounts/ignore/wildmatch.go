@@ -84,74 +84,79 @@ func (g glob) star(pattern string, i int) (glob, int) {
 	return append(g, step{kind: anything}), i
 }
 
-// class compiles what follows "[".
+// class compiles what follows "[", and returns where the pattern goes on.
 func class(pattern string, i int) (step, int) {
-	var s set
-	bad := step{kind: never}
-	next := func() (c byte, ok bool) {
-		if i >= len(pattern) {
-			return 0, false
-		}
-		i++
-		return pattern[i-1], true
-	}
-	c, ok := next()
-	negated := ok && (c == '!' || c == '^')
+	r := classReader{pattern: pattern, at: i}
+	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')
 	if negated {
-		c, ok = next()
+		r.at++
 	}
-	// last is the byte that a range may begin with, 0 for none.
-	for last := byte(0); ; {
-		if !ok {
-			return bad, len(pattern)
-		}
-		single := c
-		switch {
-		case c == '\\':
-			if single, ok = next(); !ok {
-				return bad, len(pattern)
-			}
-			s.add(single)
-			last = single
-		case c == '-' && last != 0 && i < len(pattern) && pattern[i] != ']':
-			hi, _ := next()
-			if hi == '\\' {
-				if hi, ok = next(); !ok {
-					return bad, len(pattern)
-				}
-			}
-			s.addRange(last, hi)
-			last = 0
-		case c == '[' && i < len(pattern) && pattern[i] == ':':
-			n, known, found := s.named(pattern[i+1:])
-			switch {
-			case found && !known:
-				return bad, len(pattern)
-			case found:
-				i += 1 + n
-				last = 0
-			default:
-				if n < 0 {
-					return bad, len(pattern)
-				}
-				s.add('[')
-				last = '['
-			}
-		default:
-			s.add(c)
-			last = c
-		}
-		if c, ok = next(); ok && c == ']' {
-			break
+	for first := true; first || r.peek() != ']'; first = false {
+		if !r.item() {
+			return step{kind: never}, len(pattern)
 		}
 	}
 	if negated {
-		for w := range s {
-			s[w] = ^s[w]
+		for w := range r.set {
+			r.set[w] = ^r.set[w]
 		}
 	}
-	s[0] &^= 1 << '/'
-	return step{kind: oneOf, set: s}, i
+	r.set[0] &^= 1 << '/'
+	return step{kind: oneOf, set: r.set}, r.at + 1
+}
+
+// classReader reads the inside of a class.
+type classReader struct {
+	pattern string
+	at      int
+	set     set
+	last    byte // what a range may begin with, 0 for nothing
+}
+
+// peek returns the byte that comes next, 0 at the end.
+func (r *classReader) peek() byte {
+	if r.at < len(r.pattern) {
+		return r.pattern[r.at]
+	}
+	return 0
+}
+
+// next takes a byte, and what it protects if it is a backslash. Not ok at the
+// end.
+func (r *classReader) next() (c byte, ok bool) {
+	if r.peek() == '\\' {
+		r.at++
+	}
+	c = r.peek()
+	r.at++
+	return c, r.at <= len(r.pattern)
+}
+
+// item reads a byte, a range, or a class with a name. False if the class is
+// malformed.
+func (r *classReader) item() bool {
+	switch rest := r.pattern[min(r.at, len(r.pattern)):]; {
+	case r.last != 0 && len(rest) > 1 && rest[0] == '-' && rest[1] != ']':
+		r.at++
+		hi, ok := r.next()
+		r.set.addRange(r.last, hi)
+		r.last = 0
+		return ok
+	case len(rest) > 1 && rest[:2] == "[:":
+		n, known, found := r.set.named(rest[2:])
+		if found {
+			r.at += 2 + n
+			r.last = 0
+			return known
+		}
+		if n < 0 {
+			return false
+		}
+	}
+	c, ok := r.next()
+	r.set.add(c)
+	r.last = c
+	return ok
 }
 
 // named adds a class like "alpha:]" at the start of text. n is its length, -1 if

@@ -142,7 +142,7 @@ func (s *Store) openPack(old *files, idxPath string) (*pack, error) {
 			}
 		}
 	}
-	return openPack(idxPath, s.pool.packs.next())
+	return openPack(idxPath, s.pool.packs.Add(1))
 }
 
 // objectDirs returns an objects directory and its alternates, each once.

@@ -29,6 +29,13 @@ func readFull(r io.Reader, buf []byte) (n int, err error) {
 
 // readLoose returns a loose object, not verified.
 func readLoose(pool *Pool, name string) (Type, []byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, nil, err
+	}
+	if info.Size() > pool.maxObject+1<<16 { // compressed: never much larger than the object
+		return 0, nil, tooLarge(uint64(info.Size()))
+	}
 	file, err := os.ReadFile(name)
 	if err != nil {
 		return 0, nil, err

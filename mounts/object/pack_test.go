@@ -52,7 +52,7 @@ func FuzzPackEntry(f *testing.F) {
 	f.Add(append([]byte{0x75}, idx[8+fanoutSize:8+fanoutSize+idSize]...), uint16(0))
 	pool := NewPool(1<<20, 1<<20)
 	f.Fuzz(func(t *testing.T, data []byte, offset uint16) {
-		p := &pack{number: pool.packs.next(), data: data, index: x}
+		p := &pack{number: pool.packs.Add(1), data: data, index: x}
 		p.read(pool, uint64(offset))
 		p.stat(pool, uint64(offset))
 	})

@@ -3,14 +3,11 @@ package object
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
 	"crypto/sha1"
 	"encoding/binary"
-	"encoding/hex"
 	"hash"
 	"hash/crc32"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"carrel.dev/workspace"
@@ -122,46 +119,4 @@ func (w *packWriter) index(packSum []byte) []byte {
 	b = append(append(b, far...), packSum...)
 	sum := sha1.Sum(b)
 	return append(b, sum[:]...)
-}
-
-// pack writes the objects as one pack. Its index gets its name last: without it
-// nobody looks at the pack.
-func (b *batch) pack(objects []Pending) error {
-	f, err := b.create("")
-	if err != nil {
-		return err
-	}
-	w, err := newPackWriter(f, len(objects))
-	for _, o := range objects {
-		if err != nil {
-			break
-		}
-		var content []byte
-		if content, err = b.checked(o); err == nil {
-			err = w.add(o.ID, o.Type, content)
-			b.store.remember(o, content)
-		}
-	}
-	if err != nil {
-		f.Close()
-		return err
-	}
-	sum, err := w.close()
-	if err := b.finish(f, err); err != nil {
-		return err
-	}
-	// A name that no other pack ever had: by its name git removes one.
-	var name [idSize]byte
-	rand.Read(name[:])
-	base := filepath.Join(b.packs, "pack-"+hex.EncodeToString(name[:]))
-	b.keep, b.files[0].name = base+".keep", base+".pack"
-	if f, err = b.create(base + ".idx"); err != nil {
-		return err
-	}
-	_, err = f.Write(w.index(sum))
-	if err := b.finish(f, err); err != nil {
-		return err
-	}
-	b.dirs = []string{b.packs}
-	return b.publish()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"carrel.dev/workspace"
 	"github.com/klauspost/compress/zlib"
@@ -19,9 +20,9 @@ type Pool struct {
 	bases   *lru[baseKey, base]
 
 	maxObject int64
-	inflaters sync.Pool // of *inflater
-	hashers   sync.Pool // of sha1cd.CollisionResistantHash
-	packs     sequence
+	inflaters sync.Pool     // of *inflater
+	hashers   sync.Pool     // of sha1cd.CollisionResistantHash
+	packs     atomic.Uint64 // the number of the newest pack
 }
 
 // Commits are cached for the store that has them, unlike trees and blobs: to
@@ -40,18 +41,6 @@ type baseKey struct {
 type base struct {
 	typ     Type
 	content []byte
-}
-
-type sequence struct {
-	mu   sync.Mutex
-	last uint64
-}
-
-func (s *sequence) next() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last++
-	return s.last
 }
 
 // Defaults of NewPool.

@@ -87,6 +87,12 @@ func open(git *gittest.Repo) *Store {
 	return Open(filepath.Join(git.Dir, ".git", "objects"), NewPool(0, 0))
 }
 
+// forget empties the memory that a store reads from.
+func forget(s *Store) {
+	fresh := NewPool(0, 0)
+	s.pool.trees, s.pool.blobs, s.pool.commits, s.pool.bases = fresh.trees, fresh.blobs, fresh.commits, fresh.bases
+}
+
 func TestReadsWhatGitReads(t *testing.T) {
 	tests := []struct {
 		name string
@@ -230,7 +236,7 @@ func TestSurvivesMaintenance(t *testing.T) {
 			git.Write("more", strconv.Itoa(i))
 			git.Commit("more")
 		}
-		s.pool = NewPool(0, 0) // nothing from memory
+		forget(s)
 		compare(t, s, oracle(t, git))
 		runtime.GC()
 	}
@@ -251,7 +257,7 @@ func TestTruncated(t *testing.T) {
 	if err := os.Truncate(name, 0); err != nil {
 		t.Fatal(err)
 	}
-	s.pool = NewPool(0, 0)
+	forget(s)
 	for id := range want {
 		if _, _, err := s.Read(id); err == nil {
 			t.Fatalf("object %s is read from an empty pack", id)

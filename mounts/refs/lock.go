@@ -103,24 +103,13 @@ func (l *Lock) create(content []byte) error {
 	return l.share(l.lockPath())
 }
 
-// Current returns what the ref says now: the zero id if it does not exist.
+// Current is Direct from the files themselves, as they are under the lock.
 func (l *Lock) Current() (workspace.OID, error) {
 	v, err := readLoose(l.path(), l.ref)
 	if errors.Is(err, fs.ErrNotExist) {
 		v, err = l.store.readPacked(l.ref, time.Now())
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return workspace.OID{}, nil
-	case err == nil && v.Target != "":
-		return workspace.OID{}, symbolic(l.ref, v.Target)
-	}
-	return v.ID, err
-}
-
-func symbolic(ref, target string) error {
-	return workspace.Errorf(workspace.Invalid, "%s is a symbolic ref to %s and is not written through", ref, target).
-		Hinted("Use the branch that it stands for.")
+	return direct(l.ref, v, err)
 }
 
 // Free reports, as Conflict, a ref whose name would be a directory of this one's
@@ -209,7 +198,7 @@ func (l *Lock) Release() {
 
 // Sync makes the last move of a ref durable, whoever made it.
 func (s *Store) Sync(ref string) error {
-	err := durable.SyncDir(filepath.Dir(filepath.Join(s.dir, ref)))
+	err := durable.Sync(filepath.Dir(filepath.Join(s.dir, ref)))
 	if errors.Is(err, fs.ErrNotExist) { // packed meanwhile, which git made durable
 		return nil
 	}

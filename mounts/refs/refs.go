@@ -76,6 +76,24 @@ func (s *Store) Resolve(ref string) (workspace.OID, string, error) {
 	return workspace.OID{}, ref, workspace.Errorf(workspace.Corrupt, "symbolic refs lead from %s in a circle", ref)
 }
 
+// Direct returns what a ref says for somebody who wants to move it: the zero id
+// if it does not exist, Invalid if it is symbolic.
+func (s *Store) Direct(ref string) (workspace.OID, error) {
+	v, err := s.Read(ref)
+	return direct(ref, v, err)
+}
+
+func direct(ref string, v Value, err error) (workspace.OID, error) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return workspace.OID{}, nil
+	case err == nil && v.Target != "":
+		return workspace.OID{}, workspace.Errorf(workspace.Invalid, "%s is a symbolic ref to %s and is not written through", ref, v.Target).
+			Hinted("Use the branch that it stands for.")
+	}
+	return v.ID, err
+}
+
 // seen is what a ref said when its file looked like stamp. A zero stamp means
 // that it was in packed-refs.
 type seen struct {

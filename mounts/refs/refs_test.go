@@ -310,7 +310,10 @@ func TestSymbolicRefIsNotWritten(t *testing.T) {
 	l := lock(t, s, "refs/heads/alias", one)
 	defer l.Release()
 	if _, err := l.Current(); !errors.Is(err, workspace.Invalid) {
-		t.Errorf("got %v, want invalid", err)
+		t.Errorf("Current: got %v, want invalid", err)
+	}
+	if _, err := s.Direct("refs/heads/alias"); !errors.Is(err, workspace.Invalid) {
+		t.Errorf("Direct: got %v, want invalid", err)
 	}
 }
 

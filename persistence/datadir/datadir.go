@@ -1,21 +1,14 @@
-// Package datadir is the directory that everything durable of one installation
-// lies in, and that its processes share:
-//
-//	id           the directory's name for itself, random, made once
-//	carrel.db    events, checkpoints and small contents (package sqlite)
-//	blobs/       larger contents (package dir)
-//	repos/       managed repositories, NAME.git
-//	processes/   one file a process, locked while it lives
-//
-// Locks do not hold between machines, so a directory on a network file system is
-// refused.
+// Package datadir is the directory in which everything of Carrel on one machine
+// survives: the database, the larger contents, the managed repositories, and the
+// locks by which the processes that share it know of each other.
 package datadir
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,148 +17,160 @@ import (
 	"carrel.dev/workspace"
 )
 
-// Dir is an open data directory. All methods are safe for concurrent use.
+// Dir is a data directory that is in use. Whoever opened it keeps it until
+// Close: it holds the lock by which others see that this process is alive.
 type Dir struct {
-	// ID names the data directory, the same in all processes.
-	ID   string
-	root string
-	self string
-	lock *os.File // held while the process lives
+	root  string
+	id    string
+	self  string
+	alive *os.File // holds the lock
 }
 
 var _ workspace.Processes = (*Dir)(nil)
 
-// Open opens a data directory, making it if need be.
-func Open(ctx context.Context, root string) (*Dir, error) {
-	root, err := filepath.Abs(root)
+// layout is the version of what a data directory holds. It is written beside
+// the id.
+const layout = 1
+
+// Default is where the data directory is when nobody says otherwise:
+// $CARREL_DATA, else carrel below $XDG_DATA_HOME, else ~/.local/share/carrel.
+// See the XDG Base Directory Specification, which has relative paths ignored.
+func Default(getenv func(string) string) (string, error) {
+	if p := getenv("CARREL_DATA"); p != "" {
+		return p, nil
+	}
+	if p := getenv("XDG_DATA_HOME"); filepath.IsAbs(p) {
+		return filepath.Join(p, "carrel"), nil
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "share", "carrel"), nil
+	}
+	return "", workspace.Errorf(workspace.Invalid, "no data directory: neither CARREL_DATA nor XDG_DATA_HOME nor HOME is set").
+		Hinted("Name a data directory with --data.")
+}
+
+// Open opens a data directory, and makes it, for its owner only, if need be. A
+// directory on a network file system, or one that a newer program laid out, is
+// Unavailable; one whose id cannot be read is Corrupt.
+func Open(ctx context.Context, path string) (*Dir, error) {
+	root, err := filepath.Abs(path)
 	if err != nil {
 		return nil, disk.Fault("find the data directory", err)
 	}
-	d := &Dir{root: root}
-	if err := os.MkdirAll(d.processes(), 0o700); err != nil {
-		return nil, disk.Fault("make the data directory", err)
+	if err := mkdir(root); err != nil {
+		return nil, err
 	}
 	if err := disk.CheckLocal(root); err != nil {
 		return nil, err
 	}
-	guard, err := disk.Lock(ctx, filepath.Join(root, "lock"))
+	d := &Dir{root: root}
+	for _, sub := range []string{d.Repos(), d.processes()} {
+		if err := mkdir(sub); err != nil {
+			return nil, err
+		}
+	}
+	// The lock makes one of the processes that open a fresh directory choose the
+	// id, and keeps others from cleaning up a lock file that is not locked yet.
+	lock, err := disk.Lock(ctx, filepath.Join(root, "lock"))
 	if err != nil {
 		return nil, err
 	}
-	defer guard.Close()
-	if d.ID, err = d.identify(); err != nil {
+	defer lock.Close()
+	if d.id, err = readID(root); errors.Is(err, fs.ErrNotExist) {
+		d.id, err = writeID(root)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return d, d.register()
+	if err := d.clean(); err != nil {
+		return nil, err
+	}
+	if err := d.register(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
+
+// mkdir makes a directory and what is above it, with durable names.
+func mkdir(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		return workspace.Errorf(workspace.Invalid, "the data directory has a file where a directory belongs").
+			Hinted("Choose another data directory with --data or CARREL_DATA.")
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return disk.Fault("look at the data directory", err)
+	}
+	if err := mkdir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return disk.Fault("make the data directory", err)
+	}
+	return disk.SyncDir(filepath.Dir(path))
+}
+
+// ID is the random name of this directory, 32 hexadecimal digits, chosen when it
+// was made.
+func (d *Dir) ID() string { return d.id }
 
 // Database is the path of the database.
 func (d *Dir) Database() string { return filepath.Join(d.root, "carrel.db") }
 
-// Blobs is the path of the larger contents.
+// Blobs is the path of the directory of larger contents.
 func (d *Dir) Blobs() string { return filepath.Join(d.root, "blobs") }
 
-// Repos is the path of the managed repositories.
+// Repos is the path of the directory of managed repositories. It exists.
 func (d *Dir) Repos() string { return filepath.Join(d.root, "repos") }
 
-// Path is the directory itself.
-func (d *Dir) Path() string { return d.root }
+const idFormat = "carrel-data %d %s\n"
 
-func (d *Dir) processes() string { return filepath.Join(d.root, "processes") }
-
-// identify reads the directory's id, making it the first time. The caller holds
-// the directory's lock.
-func (d *Dir) identify() (string, error) {
-	path := filepath.Join(d.root, "id")
-	b, err := os.ReadFile(path)
-	if err == nil && len(bytes.TrimSpace(b)) > 0 {
-		return string(bytes.TrimSpace(b)), nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// readID returns the directory's id, or an error that is fs.ErrNotExist.
+func readID(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "id"))
+	if err != nil {
 		return "", disk.Fault("read the data directory's id", err)
 	}
-	id := rand.Text()[:12]
-	return id, disk.WriteFile(path, []byte(id+"\n"))
+	var version int
+	var id string
+	_, err = fmt.Sscanf(string(text), idFormat, &version, &id)
+	if err == nil && version > layout {
+		return "", workspace.Errorf(workspace.Unavailable, "the data directory has layout %d and this program knows layouts up to %d", version, layout).
+			Hinted("Use the newer Carrel that made it, or another data directory.")
+	}
+	if raw, hexErr := hex.DecodeString(id); err != nil || hexErr != nil || len(raw) != 16 || fmt.Sprintf(idFormat, version, id) != string(text) {
+		return "", workspace.Errorf(workspace.Corrupt, "the data directory's id cannot be read").
+			Hinted("Restore the file id of the data directory from a backup.")
+	}
+	return id, nil
 }
 
-// register makes this process's file and holds its lock, and takes away those of
-// the dead. The caller holds the directory's lock, so that nobody finds a file
-// that is made and not locked yet.
-func (d *Dir) register() error {
-	if err := d.sweep(); err != nil {
+// writeID chooses an id and makes it durable under its name, whole or not at all.
+func writeID(root string) (string, error) {
+	id := random(16)
+	tmp := filepath.Join(root, "id.tmp") // the caller has the lock
+	err := writeSynced(tmp, fmt.Sprintf(idFormat, layout, id))
+	if err == nil {
+		err = os.Rename(tmp, filepath.Join(root, "id"))
+	}
+	if err != nil {
+		return "", disk.Fault("write the data directory's id", err)
+	}
+	return id, disk.SyncDir(root)
+}
+
+func writeSynced(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return err
 	}
-	d.self = rand.Text()
-	f, err := os.OpenFile(filepath.Join(d.processes(), d.self), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return disk.Fault("register the process", err)
-	}
-	if held, err := disk.TryLock(f); !held {
-		f.Close()
-		return errors.Join(err, workspace.Errorf(workspace.Internal, "the process's own lock is taken"))
-	}
-	d.lock = f
-	return nil
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// sweep takes away the files of dead processes.
-func (d *Dir) sweep() error {
-	entries, err := os.ReadDir(d.processes())
-	if err != nil {
-		return disk.Fault("list the processes", err)
-	}
-	for _, e := range entries {
-		alive, err := d.Alive(e.Name())
-		if err != nil {
-			return err
-		}
-		if !alive {
-			os.Remove(filepath.Join(d.processes(), e.Name()))
-		}
-	}
-	return nil
-}
-
-// Self implements workspace.Processes.
-func (d *Dir) Self() string { return d.self }
-
-// Alive implements workspace.Processes. A process without a file is dead.
-func (d *Dir) Alive(name string) (bool, error) {
-	if name == d.self && d.lock != nil {
-		return true, nil
-	}
-	f, err := os.Open(filepath.Join(d.processes(), filepath.Base(name)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, disk.Fault("look for a process", err)
-	}
-	defer f.Close()
-	return disk.Probe(f)
-}
-
-// Close ends the registration of the process.
-func (d *Dir) Close() error {
-	if d.lock == nil {
-		return nil
-	}
-	os.Remove(d.lock.Name())
-	return d.lock.Close()
-}
-
-// Default is where the data directory lies unless it is named: $CARREL_DATA,
-// else carrel in $XDG_DATA_HOME, else ~/.local/share/carrel.
-func Default() (string, error) {
-	if dir := os.Getenv("CARREL_DATA"); dir != "" {
-		return dir, nil
-	}
-	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "carrel"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", workspace.Errorf(workspace.Invalid, "there is no home directory").Hinted("Name a data directory with --data or CARREL_DATA.")
-	}
-	return filepath.Join(home, ".local", "share", "carrel"), nil
+// random returns n random bytes in hexadecimal.
+func random(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
 }

@@ -1,23 +1,32 @@
-// Package dir keeps contents as files in a directory, by git blob id: the
-// content whose id begins with "ab" is in the file ab/ and the rest of the id.
-// The files hold the bytes and nothing else, so that they can be checked with
-// git hash-object.
+// Package dir keeps larger contents as files of a directory, by git blob id.
 //
-// # Decision: a content is checked when it is opened
+// A content with the id abcdef… is the file ab/cdef…, and the file holds the
+// bytes whose SHA-1 is the id: the header "blob SIZE" and a NUL, as git has it
+// (gitformat-loose, uncompressed), then the content. So `sha1sum` checks a file
+// by its name alone, and one that was cut is seen from its header.
 //
-// A content is read once to check it before the first byte is handed out. A
-// check along the way would have to take back what a caller has used already,
-// and would find nothing in a read of a range. Contents here are megabytes; the
-// check costs about a millisecond for each.
+// A file gets its name when it is whole and durable: it is written below tmp,
+// synced, renamed, and the directory synced. Files are never written again. The
+// time of modification is when a content was last put.
+//
+// # Decision: a content is checked whenever it is opened
+//
+// Open reads the whole file and holds it against its id before anybody sees a
+// byte, at about 1 ms for each MiB. Checking along with the reader would save the
+// second pass over the page cache, a tenth of that, and would hand out bytes
+// before they are known to be right: a reader of a file's head or of a range
+// would never come to the end where the hash is complete.
 package dir
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"carrel.dev/persistence/internal/content"
@@ -25,122 +34,143 @@ import (
 	"carrel.dev/workspace"
 )
 
-// Store is a directory of contents. All methods are safe for concurrent use, by
-// several processes too.
-type Store struct{ root string }
+// Blobs is a directory of contents. All methods are safe for concurrent use, in
+// one process and between processes.
+type Blobs struct {
+	root string
+	// synced tells of each of the 256 directories that its name is durable.
+	synced [256]atomic.Bool
+}
 
-var _ workspace.Blobs = (*Store)(nil)
+var _ workspace.Blobs = (*Blobs)(nil)
 
-// Open returns the store in a directory, which it makes if need be.
-func Open(root string) (*Store, error) {
-	if err := os.MkdirAll(root, 0o700); err != nil {
+// abandoned is the age at which a file below tmp belongs to nobody any more.
+const abandoned = 24 * time.Hour
+
+// Open opens a directory, and makes it if need be. It removes what processes
+// that died left below tmp more than a day ago.
+func Open(root string) (*Blobs, error) {
+	b := &Blobs{root: root}
+	if err := os.MkdirAll(b.tmp(), 0o700); err != nil {
 		return nil, disk.Fault("make the directory of contents", err)
 	}
-	return &Store{root}, nil
-}
-
-func (s *Store) path(id workspace.OID) string {
-	name := id.String()
-	return filepath.Join(s.root, name[:2], name[2:])
-}
-
-// Put implements workspace.Blobs: the content is written under a temporary name,
-// synced and renamed. One that is there only gets a new time.
-func (s *Store) Put(ctx context.Context, r io.Reader, size int64) (workspace.OID, error) {
-	f, err := os.CreateTemp(s.root, "put-*")
-	if err != nil {
-		return workspace.OID{}, disk.Fault("store a content", err)
-	}
-	defer os.Remove(f.Name()) // does nothing once it is renamed
-	id, err := content.Copy(ctx, f, r, size)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return workspace.OID{}, disk.Fault("store a content", err)
-	}
-	if whole, err := s.renew(id, size); whole || err != nil {
-		return id, err
-	}
-	return id, s.name(f.Name(), s.path(id))
-}
-
-// renew sets the time of a content that is there whole, so that garbage
-// collection takes it for new.
-func (s *Store) renew(id workspace.OID, size int64) (whole bool, err error) {
-	stored, err := os.ReadFile(s.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, disk.Fault("look for a content", err)
-	}
-	if int64(len(stored)) != size || content.Check(id, stored) != nil {
-		return false, nil // a damaged one is replaced
-	}
-	now := time.Now()
-	err = os.Chtimes(s.path(id), now, now)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // collected a moment ago
-	}
-	return true, disk.Fault("renew a content", err)
-}
-
-// name gives a file its name, durably.
-func (s *Store) name(from, to string) error {
-	dir := filepath.Dir(to)
-	switch err := os.Mkdir(dir, 0o700); {
-	case err == nil:
-		if err := disk.SyncDir(s.root); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrExist):
-		return disk.Fault("store a content", err)
-	}
-	if err := os.Rename(from, to); err != nil {
-		return disk.Fault("store a content", err)
-	}
-	return disk.SyncDir(dir)
-}
-
-// Open implements workspace.Blobs.
-func (s *Store) Open(ctx context.Context, id workspace.OID) (io.ReadSeekCloser, error) {
-	f, err := os.Open(s.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, content.Missing(id)
-	}
-	if err != nil {
-		return nil, disk.Fault("open a content", err)
-	}
-	if err := check(ctx, f, id); err != nil {
-		f.Close()
+	if err := errors.Join(disk.SyncDir(filepath.Dir(root)), disk.SyncDir(root)); err != nil {
 		return nil, err
 	}
-	return f, nil
+	return b, b.clean()
 }
 
-// check reads a file to its end and holds it against its id.
-func check(ctx context.Context, f *os.File, id workspace.OID) error {
-	info, err := f.Stat()
+func (b *Blobs) tmp() string { return filepath.Join(b.root, "tmp") }
+
+func (b *Blobs) clean() error {
+	entries, err := os.ReadDir(b.tmp())
 	if err != nil {
-		return disk.Fault("open a content", err)
+		return disk.Fault("look for abandoned contents", err)
 	}
-	got, err := content.Copy(ctx, io.Discard, f, info.Size())
-	switch {
-	case errors.Is(err, workspace.Invalid) || err == nil && got != id:
-		return content.Damaged(id, "its file has %d bytes with another id", info.Size())
-	case err != nil:
-		return disk.Fault("read a content", err)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && time.Since(info.ModTime()) > abandoned {
+			err = os.Remove(filepath.Join(b.tmp(), e.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process cleans too
+			return disk.Fault("remove an abandoned content", err)
+		}
 	}
-	_, err = f.Seek(0, io.SeekStart)
-	return disk.Fault("read a content", err)
+	return nil
 }
 
-// Has implements workspace.Blobs.
-func (s *Store) Has(_ context.Context, id workspace.OID) (bool, error) {
-	info, err := os.Stat(s.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// fan is the directory of an id, path its file.
+func (b *Blobs) fan(id workspace.OID) string { return filepath.Join(b.root, id.String()[:2]) }
+
+func (b *Blobs) path(id workspace.OID) string { return filepath.Join(b.fan(id), id.String()[2:]) }
+
+// Put implements workspace.Blobs. A content that is there is checked, and
+// replaced if it is damaged.
+func (b *Blobs) Put(ctx context.Context, r io.Reader, size int64) (id workspace.OID, err error) {
+	f, err := os.CreateTemp(b.tmp(), "put-")
+	if err != nil {
+		return id, disk.Fault("store content", err)
 	}
-	return err == nil && info.Mode().IsRegular(), disk.Fault("look for a content", err)
+	defer func() {
+		f.Close()
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	w := file{f}
+	if _, err := fmt.Fprintf(w, header, size); err != nil {
+		return id, err
+	}
+	if id, err = content.Copy(ctx, w, r, size); err != nil {
+		return id, err
+	}
+	renewed, err := b.renew(ctx, id)
+	if err != nil {
+		return id, err
+	}
+	if renewed {
+		return id, disk.Fault("store content", os.Remove(f.Name()))
+	}
+	if err := b.place(f, id); err != nil {
+		return workspace.OID{}, err
+	}
+	return id, nil
+}
+
+// file gives the errors of writing a file their kind, so that they are told
+// from those of reading the content.
+type file struct{ *os.File }
+
+func (f file) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	return n, disk.Fault("store content", err)
+}
+
+// renew marks a content as put now and reports whether it is there and sound.
+func (b *Blobs) renew(ctx context.Context, id workspace.OID) (bool, error) {
+	r, err := b.Open(ctx, id)
+	if err != nil {
+		if workspace.KindOf(err) == workspace.Corrupt {
+			return false, nil
+		}
+		return false, err
+	}
+	r.Close()
+	now := time.Now()
+	if err := os.Chtimes(b.path(id), now, now); errors.Is(err, fs.ErrNotExist) {
+		return false, nil // collected in between
+	} else if err != nil {
+		return false, disk.Fault("store content", err)
+	}
+	// Whoever stored it may not have come to this yet.
+	return true, b.sync(id)
+}
+
+// place gives a file that is written its name.
+func (b *Blobs) place(f *os.File, id workspace.OID) error {
+	err := f.Sync()
+	if err == nil {
+		err = os.Mkdir(b.fan(id), 0o700)
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = os.Rename(f.Name(), b.path(id))
+	}
+	if err != nil {
+		return disk.Fault("store content", err)
+	}
+	return b.sync(id)
+}
+
+// sync makes the names of a content and of its directory durable.
+func (b *Blobs) sync(id workspace.OID) error {
+	if err := disk.SyncDir(b.fan(id)); err != nil {
+		return err
+	}
+	if synced := &b.synced[id[0]]; !synced.Load() {
+		if err := disk.SyncDir(b.root); err != nil {
+			return err
+		}
+		synced.Store(true)
+	}
+	return nil
 }

@@ -1,73 +1,81 @@
-// Package spill is a blob store over two: one for small contents, which can take
-// them in the same transaction as the events that name them, and one for larger
-// ones, which a database would carry badly.
+// Package spill is a blob store over two: small contents go to one, where an
+// append carries them in its own transaction, and larger ones to the other. It
+// knows neither: a database and a directory today, a database and a bucket as
+// well.
 package spill
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"carrel.dev/workspace"
 )
 
-// DefaultThreshold is the size in bytes up to which a content is small. Measured
-// on a local disk, a file of its own is as fast as a row from about here on.
+// DefaultThreshold is the largest small content, in bytes: from about here on a
+// file of its own takes less time than a row of the database.
 const DefaultThreshold = 256 << 10
 
-// Store spills larger contents from Small to Large. All methods are safe for
-// concurrent use if those of both are.
-type Store struct {
-	Small, Large workspace.Blobs
-	// Threshold is the size of the largest small content; 0 means DefaultThreshold.
+// Config says how contents are divided; the zero value is the default.
+type Config struct {
+	// Threshold is the largest small content, in bytes; 0 is DefaultThreshold.
+	// Another value than before is harmless: contents are looked for in both.
 	Threshold int64
 }
 
+// Blobs is a blob store over two.
+type Blobs struct {
+	small, large workspace.Blobs
+	threshold    int64
+}
+
 var (
-	_ workspace.Blobs   = (*Store)(nil)
-	_ workspace.Inliner = (*Store)(nil)
+	_ workspace.Blobs   = (*Blobs)(nil)
+	_ workspace.Inliner = (*Blobs)(nil)
 )
 
-// Inline implements workspace.Inliner.
-func (s *Store) Inline(size int64) bool {
-	if s.Threshold == 0 {
-		return size <= DefaultThreshold
+// New makes a store of small and large; a nil cfg is the zero Config.
+func New(small, large workspace.Blobs, cfg *Config) *Blobs {
+	b := &Blobs{small: small, large: large, threshold: DefaultThreshold}
+	if cfg != nil && cfg.Threshold > 0 {
+		b.threshold = cfg.Threshold
 	}
-	return size <= s.Threshold
+	return b
 }
+
+// Inline implements workspace.Inliner: small contents travel with an append.
+func (b *Blobs) Inline(size int64) bool { return size <= b.threshold }
 
 // Put implements workspace.Blobs.
-func (s *Store) Put(ctx context.Context, r io.Reader, size int64) (workspace.OID, error) {
-	if s.Inline(size) {
-		return s.Small.Put(ctx, r, size)
+func (b *Blobs) Put(ctx context.Context, r io.Reader, size int64) (workspace.OID, error) {
+	if b.Inline(size) {
+		return b.small.Put(ctx, r, size)
 	}
-	return s.Large.Put(ctx, r, size)
+	return b.large.Put(ctx, r, size)
 }
 
-// Open implements workspace.Blobs. The threshold may have been another when the
-// content was put, so both stores are asked.
-func (s *Store) Open(ctx context.Context, id workspace.OID) (io.ReadSeekCloser, error) {
-	small, err := s.Small.Has(ctx, id)
-	if err != nil {
+// Open implements workspace.Blobs. A content that one store has damaged is
+// taken from the other, if it is there.
+func (b *Blobs) Open(ctx context.Context, id workspace.OID) (io.ReadSeekCloser, error) {
+	r, err := b.small.Open(ctx, id)
+	if workspace.KindOf(err) != workspace.Corrupt {
+		return r, err
+	}
+	r, largeErr := b.large.Open(ctx, id)
+	if workspace.KindOf(largeErr) != workspace.Corrupt {
+		return r, largeErr
+	}
+	// Nobody has it whole. Whoever has it at all knows what is wrong.
+	if has, hasErr := b.small.Has(ctx, id); has || hasErr != nil {
 		return nil, err
 	}
-	if small {
-		r, err := s.Small.Open(ctx, id)
-		if !errors.Is(err, workspace.Corrupt) {
-			return r, err
-		}
-		// A damaged or vanished copy may have a whole one beside it.
-		if large, _ := s.Large.Has(ctx, id); !large {
-			return nil, err
-		}
-	}
-	return s.Large.Open(ctx, id)
+	return nil, largeErr
 }
 
 // Has implements workspace.Blobs.
-func (s *Store) Has(ctx context.Context, id workspace.OID) (bool, error) {
-	if small, err := s.Small.Has(ctx, id); small || err != nil {
-		return small, err
+func (b *Blobs) Has(ctx context.Context, id workspace.OID) (bool, error) {
+	has, err := b.small.Has(ctx, id)
+	if has || err != nil {
+		return has, err
 	}
-	return s.Large.Has(ctx, id)
+	return b.large.Has(ctx, id)
 }

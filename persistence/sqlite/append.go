@@ -10,172 +10,173 @@ import (
 	"carrel.dev/workspace"
 )
 
-// statements are prepared once for the connection that writes.
-type statements struct {
-	findStream, makeStream, moveStream *sql.Stmt
-	findEvent, addEvent                *sql.Stmt
-	hasBody, putBody                   *sql.Stmt
-	saveCheckpoint                     *sql.Stmt
-}
-
-func (w *writer) prepare(ctx context.Context) error {
-	for stmt, text := range map[**sql.Stmt]string{
-		&w.findStream: "SELECT id, last FROM stream WHERE project = ? AND name = ?",
-		&w.makeStream: "INSERT INTO stream (project, name, last) VALUES (?, ?, 0)",
-		&w.moveStream: "UPDATE stream SET last = ? WHERE id = ?",
-		&w.findEvent:  "SELECT " + eventColumns + " FROM event e JOIN stream s ON s.id = e.stream WHERE e.stream = ? AND e.id = ?",
-		&w.addEvent: `INSERT INTO event (stream, seq, id, type, version, at, actor, session, client, key, request, result, payload, body, bodies, sum)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.hasBody: "SELECT 1 FROM body WHERE oid = ?",
-		&w.putBody: `INSERT INTO body (oid, size, content, used) VALUES (?, ?, ?, ?)
-			ON CONFLICT (oid) DO UPDATE SET used = excluded.used`,
-		&w.saveCheckpoint: `INSERT INTO checkpoint (stream, seq, version, state) VALUES (?, ?, ?, ?)
-			ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq, version = excluded.version, state = excluded.state
-			WHERE excluded.seq >= seq OR excluded.version <> version`,
-	} {
-		var err error
-		if *stmt, err = w.conn.PrepareContext(ctx, text); err != nil {
-			return fault("prepare", err)
-		}
+// Append implements workspace.Store. An append that its caller gave up before
+// its transaction began has no effect.
+func (s *Store) Append(ctx context.Context, batches ...workspace.Batch) ([]workspace.Record, error) {
+	if err := events.Check(batches); err != nil {
+		return nil, err
 	}
-	return nil
+	var recs []workspace.Record
+	err := s.writer.do(ctx, func() error {
+		a := appending{store: s, used: s.now().Unix(), known: map[workspace.OID]bool{}}
+		if err := a.run(ctx, batches); err != nil {
+			return err
+		}
+		recs = a.recs
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return recs, nil
 }
 
-// appending is one append inside the transaction.
+// appending is one append inside its transaction.
 type appending struct {
-	w       *writer
-	records []workspace.Record
-	missing []workspace.OID
+	store *Store
+	used  int64 // when the bodies are used, in Unix seconds
+	recs  []workspace.Record
+	// wanted are the bodies that new events name, in their order, and known
+	// those of which it is already clear whether they are there.
+	wanted []workspace.OID
+	known  map[workspace.OID]bool
 }
 
-func (t *appending) append(ctx context.Context, batches []workspace.Batch) error {
+func (a *appending) run(ctx context.Context, batches []workspace.Batch) error {
 	for _, b := range batches {
 		for _, body := range b.Bodies {
-			if err := t.w.put(ctx, body.ID, body.Content); err != nil {
+			if err := a.store.writer.putBody(body.ID, body.Content, a.used); err != nil {
 				return err
 			}
+			a.known[body.ID] = true
 		}
 	}
 	for _, b := range batches {
-		if err := t.batch(ctx, b); err != nil {
+		if err := a.add(b); err != nil {
 			return err
 		}
 	}
-	if len(t.missing) > 0 {
-		return &workspace.MissingBodiesError{IDs: t.missing}
-	}
-	return nil
+	return a.checkBodies(ctx)
 }
 
-// put stores a body, or renews its age.
-func (w *writer) put(ctx context.Context, id workspace.OID, content []byte) error {
-	if content == nil {
-		content = []byte{}
-	}
-	_, err := w.putBody.ExecContext(ctx, id[:], len(content), content, w.cfg.Now().Unix())
-	return fault("store a content", err)
-}
-
-// stream returns the row of a stream, making it if need be, and its last seq.
-func (w *writer) stream(ctx context.Context, s workspace.StreamID) (id int64, last workspace.Seq, err error) {
-	err = w.findStream.QueryRowContext(ctx, s.Project, s.Name).Scan(&id, &last)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return id, last, fault("find a stream", err)
-	}
-	made, err := w.makeStream.ExecContext(ctx, s.Project, s.Name)
-	if err != nil {
-		return 0, 0, fault("make a stream", err)
-	}
-	id, err = made.LastInsertId()
-	return id, 0, fault("make a stream", err)
-}
-
-func (t *appending) batch(ctx context.Context, b workspace.Batch) error {
-	stream, end, err := t.w.stream(ctx, b.Stream)
+// add appends the events of one batch that are not there yet.
+func (a *appending) add(b workspace.Batch) error {
+	w := a.store.writer
+	stream, end, err := w.stream(b.Stream)
 	if err != nil {
 		return err
 	}
-	known, err := t.known(ctx, stream, b)
-	if err != nil {
-		return err
-	}
-	if len(known) > 0 && len(known) == len(b.Events) {
-		for _, e := range b.Events {
-			t.records = append(t.records, known[e.ID])
-		}
-		return nil
-	}
-	if b.Last != workspace.Any && b.Last != end {
-		return &workspace.ConflictError{Stream: b.Stream, Want: b.Last, Got: end}
-	}
+	expect := b.Last
 	for _, e := range b.Events {
-		if old, stored := known[e.ID]; stored {
-			t.records = append(t.records, old)
+		rec, err := w.find(b.Stream, stream, e.ID)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return err
+		case !events.Same(rec.Event, e):
+			return &workspace.ConflictError{Stream: b.Stream, Want: b.Last, Got: end, Event: e.ID}
+		default:
+			a.recs = append(a.recs, rec)
 			continue
 		}
-		if err := t.name(ctx, e.Bodies); err != nil {
-			return err
+		if expect != workspace.Any && expect != end {
+			return &workspace.ConflictError{Stream: b.Stream, Want: expect, Got: end}
 		}
+		expect = workspace.Any // the batch's own events follow each other
 		end++
-		r := workspace.Record{Stream: b.Stream, Seq: end, Event: events.Normal(e)}
-		if err := t.w.add(ctx, stream, r); err != nil {
+		rec = workspace.Record{Stream: b.Stream, Seq: end, Event: events.Normal(e)}
+		if stream, err = w.insert(stream, rec); err != nil {
 			return err
 		}
-		t.records = append(t.records, r)
-	}
-	_, err = t.w.moveStream.ExecContext(ctx, int64(end), stream)
-	return fault("append", err)
-}
-
-// known returns those of a batch's events that are stored already. One that is
-// stored with other content is a conflict.
-func (t *appending) known(ctx context.Context, stream int64, b workspace.Batch) (map[string]workspace.Record, error) {
-	var found map[string]workspace.Record
-	for _, e := range b.Events {
-		old, err := scan(t.w.findEvent.QueryRowContext(ctx, stream, e.ID))
-		if errors.Is(err, workspace.NotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !events.Same(old.Event, e) {
-			return nil, &workspace.ConflictError{Stream: b.Stream, Want: b.Last, Got: old.Seq, Event: e.ID}
-		}
-		if found == nil {
-			found = map[string]workspace.Record{}
-		}
-		found[e.ID] = old.Record
-	}
-	return found, nil
-}
-
-// name notes which of the bodies that an event names are nowhere.
-func (t *appending) name(ctx context.Context, ids []workspace.OID) error {
-	for _, id := range ids {
-		var one int
-		err := t.w.hasBody.QueryRowContext(ctx, id[:]).Scan(&one)
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return fault("look for a content", err)
-		}
-		there, err := t.w.cfg.Large(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !there && !slices.Contains(t.missing, id) {
-			t.missing = append(t.missing, id)
-		}
+		a.recs = append(a.recs, rec)
+		a.wanted = append(a.wanted, e.Bodies...)
 	}
 	return nil
 }
 
-// add writes an event's row.
-func (w *writer) add(ctx context.Context, stream int64, r workspace.Record) error {
-	row := rowOf(r)
-	_, err := w.addEvent.ExecContext(ctx, stream, int64(r.Seq), r.ID, r.Type, r.Version, row.at, r.Actor, r.Session, r.Client,
-		r.Key, r.Request, row.result, row.payload, row.body, row.bodies, row.sum)
-	return fault("append", err)
+// checkBodies reports the bodies that new events name and nobody has. It runs
+// under the lock that a collector of garbage takes too.
+func (a *appending) checkBodies(ctx context.Context) error {
+	var missing []workspace.OID
+	for _, id := range a.wanted {
+		if a.known[id] {
+			continue
+		}
+		a.known[id] = true
+		found, err := a.store.writer.hasBody(id)
+		if err == nil && !found && a.store.large != nil {
+			found, err = a.store.large(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+		if !found {
+			missing = append(missing, id)
+		}
+	}
+	if missing != nil {
+		return &workspace.MissingBodiesError{IDs: slices.Clip(missing)}
+	}
+	return nil
+}
+
+// noStream is a stream that has no row yet.
+const noStream = 0
+
+// stream looks up a stream's row and its last seq.
+func (w *writer) stream(id workspace.StreamID) (row int64, end workspace.Seq, err error) {
+	err = w.sql.findStream.QueryRowContext(background(), id.Project, id.Name).Scan(&row, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return noStream, 0, nil
+	}
+	return row, end, classify(err)
+}
+
+// intern looks up a stream's row, and makes it if there is none.
+func (w *writer) intern(id workspace.StreamID) (int64, error) {
+	row, _, err := w.stream(id)
+	if err != nil || row != noStream {
+		return row, err
+	}
+	res, err := w.sql.addStream.ExecContext(background(), id.Project, id.Name)
+	if err != nil {
+		return 0, classify(err)
+	}
+	return res.LastInsertId()
+}
+
+// find returns the record of an event, or sql.ErrNoRows.
+func (w *writer) find(id workspace.StreamID, stream int64, event string) (workspace.Record, error) {
+	if stream == noStream {
+		return workspace.Record{}, sql.ErrNoRows
+	}
+	var position workspace.Position
+	err := w.sql.findEvent.QueryRowContext(background(), stream, event).Scan(&position)
+	if err != nil {
+		return workspace.Record{}, damaged(id, err)
+	}
+	_, rec, err := scanRecord(w.sql.readRecord.QueryRowContext(background(), int64(position)))
+	return rec, damaged(id, err)
+}
+
+// insert adds a record, and its stream's row if there is none, which it returns.
+func (w *writer) insert(stream int64, rec workspace.Record) (int64, error) {
+	if stream == noStream {
+		var err error
+		if stream, err = w.intern(rec.Stream); err != nil {
+			return 0, err
+		}
+	}
+	var at sql.NullInt64
+	if !rec.At.IsZero() {
+		at = sql.NullInt64{Int64: rec.At.UnixNano(), Valid: true}
+	}
+	var payloadBody []byte
+	if !rec.PayloadBody.IsZero() {
+		payloadBody = rec.PayloadBody[:]
+	}
+	err := execute(w.sql.addEvent, stream, int64(rec.Seq), rec.ID, rec.Type, rec.Version, at,
+		rec.Actor, rec.Session, rec.Client, rec.Key, rec.Request,
+		payloadBody, joinIDs(rec.Bodies), int64(checksum(rec)), rec.Result, rec.Payload)
+	return stream, classify(err)
 }

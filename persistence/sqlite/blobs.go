@@ -10,38 +10,77 @@ import (
 	"carrel.dev/workspace"
 )
 
-// Put implements workspace.Blobs, for contents that fit into memory. It is a
-// transaction of its own; those that travel with an append are cheaper.
+// maxBody is the largest content that a row takes here, in bytes. SQLite stops
+// at 1 GB.
+const maxBody = 256 << 20
+
+// Put implements workspace.Blobs. It writes also what is there, which renews
+// its age and mends it if it is damaged; SQLite leaves the pages that do not
+// change alone. A content over 256 MiB is Limit.
 func (s *Store) Put(ctx context.Context, r io.Reader, size int64) (workspace.OID, error) {
-	stored, id, err := content.Read(ctx, r, size)
+	if size > maxBody {
+		return workspace.OID{}, workspace.Errorf(workspace.Limit, "content of %d bytes is larger than the %d that the database takes", size, int64(maxBody)).
+			Hinted("Store it in pieces.")
+	}
+	data, id, err := content.Read(ctx, r, size)
 	if err != nil {
 		return workspace.OID{}, err
 	}
-	return id, s.write(ctx, func(ctx context.Context, w *writer) error { return w.put(ctx, id, stored) })
+	err = s.writer.do(ctx, func() error { return s.writer.putBody(id, data, s.now().Unix()) })
+	if err != nil {
+		return workspace.OID{}, err
+	}
+	return id, nil
 }
 
-// Open implements workspace.Blobs. The content is held against its id.
+// Open implements workspace.Blobs. It reads the content and holds it against
+// its id.
 func (s *Store) Open(ctx context.Context, id workspace.OID) (io.ReadSeekCloser, error) {
-	var stored []byte
-	err := s.reads.QueryRowContext(ctx, "SELECT content FROM body WHERE oid = ?", id[:]).Scan(&stored)
+	var data []byte
+	err := retry(ctx, func() error {
+		return s.reader.openBody.QueryRowContext(background(), id[:]).Scan(&data)
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, content.Missing(id)
 	}
-	if err != nil {
-		return nil, fault("read a content", err)
+	if err == nil {
+		err = content.Check(id, data)
 	}
-	if err := content.Check(id, stored); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return content.Reader(stored), nil
+	return content.Reader(data), nil
 }
 
 // Has implements workspace.Blobs.
 func (s *Store) Has(ctx context.Context, id workspace.OID) (bool, error) {
+	var found bool
+	err := retry(ctx, func() (err error) {
+		found, err = scanHas(s.reader.hasBody, id)
+		return err
+	})
+	return found, err
+}
+
+func scanHas(stmt *sql.Stmt, id workspace.OID) (bool, error) {
 	var whole bool
-	err := s.reads.QueryRowContext(ctx, "SELECT size = length(content) FROM body WHERE oid = ?", id[:]).Scan(&whole)
+	err := stmt.QueryRowContext(background(), id[:]).Scan(&whole)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return whole, fault("look for a content", err)
+	return whole, err
+}
+
+// hasBody is Has inside a transaction.
+func (w *writer) hasBody(id workspace.OID) (bool, error) {
+	found, err := scanHas(w.sql.hasBody, id)
+	return found, classify(err)
+}
+
+// putBody stores a content, or marks it as used now.
+func (w *writer) putBody(id workspace.OID, data []byte, used int64) error {
+	if data == nil {
+		data = []byte{} // the driver makes nil NULL
+	}
+	return classify(execute(w.sql.putBody, id[:], len(data), used, data))
 }

@@ -1,31 +1,41 @@
-// Package sqlite keeps events, small bodies and checkpoints in one SQLite
-// database that several processes share without a daemon.
+// Package sqlite keeps events, checkpoints and small contents in one SQLite
+// database, which many processes of one machine share.
 //
-// # How processes share it
+// # Writing
 //
-// The database is in WAL mode with synchronous=FULL. Each process has one
-// connection that writes: appends that wait for it go into one transaction with
-// a savepoint each, so that one fsync serves them all and one that fails takes no
-// other with it. Transactions begin IMMEDIATE, which waits for other processes
-// instead of failing half-way. Readers have connections of their own and never
-// wait. One more connection asks only PRAGMA data_version, to learn for the
-// price of a look at shared memory that somebody, this process or another, has
-// written.
+// A process has one connection that writes, and one goroutine that owns it.
+// What waits to be written is taken as a group into one immediate transaction,
+// each job in a savepoint of its own: one fsync makes all of them durable, and
+// one that fails leaves the others alone. If the transaction itself fails, each
+// job is tried once more on its own. Every transaction reads the schema version
+// first, since a newer program may have upgraded the database in the meantime.
 //
-// # Schema
+// # Reading
 //
-// PRAGMA user_version is the version of the schema; the migrations in this
-// package lead from each to the next, each in one transaction, under the lock of
-// a file beside the database. Version 1:
+// Reads use a small pool of read-only connections and take records in pages. No
+// statement is open while a caller looks at a record, so that a slow caller
+// neither keeps a connection nor holds up the database's checkpoints.
 //
-//	stream      id, project, name, last        last: seq of its newest event
-//	event       pos, stream, seq, id, type, version, at, actor, session, client,
-//	            key, request, result, payload, body, bodies, sum
-//	body        oid, size, content, used       used: second of the last Put
-//	checkpoint  stream, seq, version, state
+// # Waiting
 //
-// event.pos orders the events of all streams; at is in nanoseconds since 1970,
-// NULL for none; bodies are the 20-byte ids that the event names, one after the
-// other; sum is the CRC-32C of the rest of the row, so that a damaged one is
-// found and not believed. Events are only ever added.
+// SQLite answers "busy" when another process has the lock. The answer is
+// retried for as long as the caller's context lives. The writer looks every half
+// millisecond, instead of with SQLite's own waiting, which backs off to 100 ms and
+// gives way for ever to a process that writes all the time. One that has looked
+// for 20 ms takes the lock file beside the database, and nobody begins a
+// transaction while another process has that.
+//
+// # Decisions
+//
+//   - References from events to bodies are a column of the event, ids one after
+//     the other, and not a table. A collector of garbage reads the column in the
+//     order of positions, and then only what came after; a row for each reference
+//     costs every append a page and every read a second query.
+//   - Each row of events has a checksum of its own. SQLite does not notice a bit
+//     that flipped inside a value.
+//   - A body is held against its id whenever it is opened. Bodies here are small
+//     (see package spill), and the hash costs less than the query.
+//   - There is one checkpoint a stream, whatever version of the reducer made it.
+//     Two versions that share a directory during an upgrade replace each
+//     other's, which costs a replay; keeping all would cost space for ever.
 package sqlite

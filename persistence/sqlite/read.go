@@ -5,150 +5,240 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
-	"sync"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
 
 	"carrel.dev/workspace"
 )
 
-// page is how many rows are read at once. They are in memory before the first is
-// handed on, so that no connection is held while a caller works.
-const page = 500
+// How much is read at once: whichever comes first.
+const (
+	pageRecords = 2000
+	pageBytes   = 4 << 20
+)
 
-// Records implements workspace.Store. It yields what was appended until it ends.
+const selectRecord = `SELECT e.position, s.project, s.name, e.seq, e.id, e.type, e.version, e.at, e.actor, e.session,
+	e.client, e.key, e.request, e.result, e.payload, e.payload_body, e.bodies, e.checksum
+	FROM events e JOIN streams s ON s.id = e.stream`
+
+// hasBody compares sizes without reading the content.
+const hasBody = "SELECT size = length(content) FROM bodies WHERE id = ?"
+
+// reader is the pool of connections that read.
+type reader struct {
+	db                                *sql.DB
+	page, find, since, end, projects  *sql.Stmt
+	openBody, hasBody, loadCheckpoint *sql.Stmt
+}
+
+func openReader(ctx context.Context, path string) (*reader, error) {
+	db, err := sql.Open("sqlite3", dsn(path, "ro", readerBusy))
+	if err != nil {
+		return nil, classify(err)
+	}
+	db.SetMaxOpenConns(4)
+	db.SetMaxIdleConns(4)
+	r := &reader{db: db}
+	err = retry(ctx, func() error {
+		_, err := prepare(db, map[**sql.Stmt]string{
+			&r.page:     selectRecord + " WHERE s.project = ? AND s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
+			&r.find:     selectRecord + " WHERE s.project = ? AND s.name = ? AND e.id = ?",
+			&r.since:    selectRecord + " WHERE e.position > ? ORDER BY e.position LIMIT ?",
+			&r.end:      "SELECT coalesce(max(position), 0) FROM events",
+			&r.projects: "SELECT DISTINCT project FROM streams s WHERE EXISTS (SELECT 1 FROM events WHERE stream = s.id) ORDER BY project",
+			&r.openBody: "SELECT content FROM bodies WHERE id = ?",
+			&r.hasBody:  hasBody,
+			&r.loadCheckpoint: `SELECT c.seq, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream
+				WHERE s.project = ? AND s.name = ? AND c.version = ?`,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return r, nil
+}
+
+func (r *reader) close() error { return r.db.Close() }
+
+// Records implements workspace.Store. A record that does not match its checksum
+// and a gap in the numbers are Corrupt.
 func (s *Store) Records(ctx context.Context, id workspace.StreamID, after workspace.Seq) iter.Seq2[workspace.Record, error] {
 	return func(yield func(workspace.Record, error) bool) {
-		for {
-			records, err := s.query(ctx, "WHERE s.project = ? AND s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?", id.Project, id.Name, int64(after), page)
-			for _, r := range records {
-				if !yield(r.Record, nil) {
+		p := page{more: true}
+		for last := after; p.more; {
+			var err error
+			p, err = s.reader.stream(ctx, id, last)
+			for _, rec := range p.recs {
+				if last++; rec.Seq != last {
+					yield(workspace.Record{}, gap(id, last))
 					return
 				}
-				after = r.Seq
+				if !yield(rec, nil) {
+					return
+				}
 			}
 			if err != nil {
 				yield(workspace.Record{}, err)
 				return
 			}
-			if len(records) < page {
-				return
-			}
 		}
 	}
 }
 
-// query returns the records that a condition selects, those before an error
-// among them.
-func (s *Store) query(ctx context.Context, where string, args ...any) ([]placed, error) {
-	rows, err := s.reads.QueryContext(ctx, "SELECT "+eventColumns+" FROM event e JOIN stream s ON s.id = e.stream "+where, args...)
-	if err != nil {
-		return nil, fault("read events", err)
+// stream reads a page of a stream's records; with an error those before it.
+func (r *reader) stream(ctx context.Context, id workspace.StreamID, after workspace.Seq) (page, error) {
+	if after > math.MaxInt64 { // beyond what the database can count to
+		return page{}, alive(ctx)
 	}
-	defer rows.Close()
-	var records []placed
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return records, err
-		}
-		records = append(records, r)
-	}
-	return records, fault("read events", rows.Err())
+	p, err := r.read(ctx, r.page, id.Project, id.Name, int64(after), pageRecords)
+	return p, damaged(id, err)
 }
 
 // Find implements workspace.Store.
 func (s *Store) Find(ctx context.Context, id workspace.StreamID, event string) (workspace.Record, error) {
-	records, err := s.query(ctx, "WHERE s.project = ? AND s.name = ? AND e.id = ?", id.Project, id.Name, event)
-	if err != nil {
-		return workspace.Record{}, err
+	var rec workspace.Record
+	err := retry(ctx, func() (err error) {
+		_, rec, err = scanRecord(s.reader.find.QueryRowContext(background(), id.Project, id.Name, event))
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return rec, workspace.Errorf(workspace.NotExist, "stream has no event %q", event).At(id.Name)
 	}
-	if len(records) == 0 {
-		return workspace.Record{}, workspace.Errorf(workspace.NotExist, "stream has no event %q", event).At(id.Name)
-	}
-	return records[0].Record, nil
-}
-
-// monitor knows up to where the database was read, and in which state it was.
-type monitor struct {
-	db *sql.DB // one connection, which never reads anything else
-
-	mu      sync.Mutex
-	known   bool
-	version int64              // PRAGMA data_version when end was read
-	end     workspace.Position // of the newest event then
-}
-
-// Since implements workspace.Feed. The version is read before the events: what
-// comes between is read now and once more, never lost.
-func (s *Store) Since(ctx context.Context, after workspace.Position) ([]workspace.Record, workspace.Position, error) {
-	m := &s.monitor
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var version int64
-	if err := m.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
-		return nil, after, fault("look for news", err)
-	}
-	if m.known && version == m.version && after >= m.end {
-		return nil, after, nil
-	}
-	found, err := s.query(ctx, "WHERE e.pos > ? ORDER BY e.pos LIMIT ?", int64(after), page)
-	if err != nil {
-		return nil, after, err
-	}
-	records := make([]workspace.Record, len(found))
-	for i, r := range found {
-		records[i], after = r.Record, r.pos
-	}
-	if len(found) < page {
-		m.known, m.version, m.end = true, version, after
-	}
-	return records, after, nil
-}
-
-// End implements workspace.Feed.
-func (s *Store) End(ctx context.Context) (workspace.Position, error) {
-	var end sql.NullInt64
-	err := s.reads.QueryRowContext(ctx, "SELECT max(pos) FROM event").Scan(&end)
-	return workspace.Position(end.Int64), fault("look for the end", err)
+	return rec, damaged(id, err)
 }
 
 // Projects implements workspace.ProjectLister.
 func (s *Store) Projects(ctx context.Context) ([]string, error) {
-	rows, err := s.reads.QueryContext(ctx, "SELECT DISTINCT project FROM stream WHERE last > 0 ORDER BY project")
-	if err != nil {
-		return nil, fault("list projects", err)
-	}
-	defer rows.Close()
 	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fault("list projects", err)
-		}
-		names = append(names, name)
-	}
-	return names, fault("list projects", rows.Err())
-}
-
-// SaveCheckpoint implements workspace.Checkpointer.
-func (s *Store) SaveCheckpoint(ctx context.Context, id workspace.StreamID, at workspace.Seq, version int, state []byte) error {
-	return s.write(ctx, func(ctx context.Context, w *writer) error {
-		stream, _, err := w.stream(ctx, id)
+	err := retry(ctx, func() error {
+		names = nil
+		rows, err := s.reader.projects.QueryContext(background())
 		if err != nil {
 			return err
 		}
-		_, err = w.saveCheckpoint.ExecContext(ctx, stream, int64(at), version, state)
-		return fault("save a checkpoint", err)
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		return rows.Err()
 	})
+	return names, err
 }
 
-// LoadCheckpoint implements workspace.Checkpointer.
-func (s *Store) LoadCheckpoint(ctx context.Context, id workspace.StreamID, version int) (workspace.Seq, []byte, error) {
-	var at workspace.Seq
-	var state []byte
-	err := s.reads.QueryRowContext(ctx, `SELECT c.seq, c.state FROM checkpoint c JOIN stream s ON s.id = c.stream
-		WHERE s.project = ? AND s.name = ? AND c.version = ?`, id.Project, id.Name, version).Scan(&at, &state)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil, workspace.Errorf(workspace.NotExist, "stream has no checkpoint of version %d", version).At(id.Name)
+// page is some of the records that a query found.
+type page struct {
+	recs []workspace.Record
+	last workspace.Position // of the last record
+	more bool               // whether the query may find more after them
+}
+
+// read runs a query for records, and with an error returns those before it.
+func (r *reader) read(ctx context.Context, query *sql.Stmt, args ...any) (page, error) {
+	var p page
+	err := retry(ctx, func() error {
+		rows, err := query.QueryContext(background(), args...)
+		if err != nil {
+			return err
+		}
+		p, err = scanPage(rows)
+		return err
+	})
+	return p, err
+}
+
+func scanPage(rows *sql.Rows) (page, error) {
+	defer rows.Close()
+	var p page
+	size := 0
+	for rows.Next() {
+		position, rec, err := scanRecord(rows)
+		if err != nil {
+			return p, err
+		}
+		p.recs, p.last = append(p.recs, rec), position
+		size += len(rec.Payload) + len(rec.Result)
+		if p.more = len(p.recs) == pageRecords || size >= pageBytes; p.more {
+			break
+		}
 	}
-	return at, state, fault("load a checkpoint", err)
+	return p, rows.Err()
+}
+
+// scanRecord reads a row of selectRecord and holds it against its checksum.
+func scanRecord(row interface{ Scan(...any) error }) (workspace.Position, workspace.Record, error) {
+	var (
+		position    workspace.Position
+		rec         workspace.Record
+		seq, sum    int64
+		at          sql.NullInt64
+		payloadBody []byte
+		bodies      []byte
+	)
+	err := row.Scan(&position, &rec.Stream.Project, &rec.Stream.Name, &seq, &rec.ID, &rec.Type, &rec.Version, &at,
+		&rec.Actor, &rec.Session, &rec.Client, &rec.Key, &rec.Request, &rec.Result, &rec.Payload, &payloadBody, &bodies, &sum)
+	if err != nil {
+		return 0, workspace.Record{}, unreadable(err)
+	}
+	rec.Seq = workspace.Seq(seq)
+	if at.Valid {
+		rec.At = time.Unix(0, at.Int64).UTC()
+	}
+	copy(rec.PayloadBody[:], payloadBody)
+	rec.Bodies = splitIDs(bodies)
+	if got := checksum(rec); int64(got) != sum {
+		return 0, workspace.Record{}, workspace.Errorf(workspace.Corrupt, "record %d in project %s does not match its checksum", seq, rec.Stream.Project).
+			At(rec.Stream.Name).Hinted(restore)
+	}
+	return position, rec, nil
+}
+
+// unreadable gives an error its kind when it is neither one of SQLite nor the
+// lack of a row: a column then has something that no program of ours writes.
+func unreadable(err error) error {
+	var e sqlite3.Error
+	if errors.Is(err, sql.ErrNoRows) || errors.As(err, &e) {
+		return err
+	}
+	return workspace.Errorf(workspace.Corrupt, "a record of the database cannot be read").Hinted(restore)
+}
+
+// joinIDs writes ids one after the other, none as nil.
+func joinIDs(ids []workspace.OID) []byte {
+	var joined []byte
+	for _, id := range ids {
+		joined = append(joined, id[:]...)
+	}
+	return joined
+}
+
+func splitIDs(joined []byte) []workspace.OID {
+	var ids []workspace.OID
+	for part := range slices.Chunk(joined, len(workspace.OID{})) {
+		var id workspace.OID
+		copy(id[:], part)
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func gap(id workspace.StreamID, seq workspace.Seq) error {
+	return workspace.Errorf(workspace.Corrupt, "record %d in project %s is missing", seq, id.Project).At(id.Name).Hinted(restore)
+}
+
+// damaged names the stream of damage that was found while reading it.
+func damaged(id workspace.StreamID, err error) error {
+	var e *workspace.Error
+	err = classify(err)
+	if errors.As(err, &e) && e.Kind == workspace.Corrupt && e.Path == "" {
+		return e.At(id.Name)
+	}
+	return err
 }

@@ -4,107 +4,123 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strconv"
 
 	"carrel.dev/workspace"
 )
 
-// migrations lead from each version of the schema to the next: the first makes
-// version 1 of an empty database. One that has been released never changes.
-var migrations = [...]string{
-	`CREATE TABLE stream (
-		id      INTEGER PRIMARY KEY,
-		project TEXT NOT NULL,
-		name    TEXT NOT NULL,
-		last    INTEGER NOT NULL,
-		UNIQUE (project, name)
-	);
-	CREATE TABLE event (
-		pos     INTEGER PRIMARY KEY AUTOINCREMENT,
-		stream  INTEGER NOT NULL REFERENCES stream (id),
-		seq     INTEGER NOT NULL,
-		id      TEXT NOT NULL,
-		type    TEXT NOT NULL,
-		version INTEGER NOT NULL,
-		at      INTEGER,
-		actor   TEXT NOT NULL,
-		session TEXT NOT NULL,
-		client  TEXT NOT NULL,
-		key     TEXT NOT NULL,
-		request TEXT NOT NULL,
-		result  BLOB,
-		payload BLOB,
-		body    BLOB,
-		bodies  BLOB,
-		sum     INTEGER NOT NULL,
-		UNIQUE (stream, seq),
-		UNIQUE (stream, id)
-	);
-	CREATE TABLE body (
-		oid     BLOB NOT NULL UNIQUE,
-		size    INTEGER NOT NULL,
-		content BLOB NOT NULL,
-		used    INTEGER NOT NULL
-	);
-	CREATE TABLE checkpoint (
-		stream  INTEGER PRIMARY KEY REFERENCES stream (id),
-		seq     INTEGER NOT NULL,
-		version INTEGER NOT NULL,
-		state   BLOB NOT NULL
-	);`,
-}
+// applicationID marks a database as one of Carrel: "CRRL".
+const applicationID = 0x4352524c
 
-// schemaVersion is the version that this program reads and writes.
-const schemaVersion = len(migrations)
+// migrations returns the steps from an empty database to the newest schema, in
+// order. The schema's version is the number of steps taken; the database keeps
+// it as its user_version. A step that was released is never changed.
+func migrations() []string { return []string{schema1} }
 
-// migrate brings the database to schemaVersion. The caller holds the lock that
-// keeps other processes from doing the same.
-func migrate(ctx context.Context, conn *sql.Conn) error {
-	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
-		return fault("switch to WAL", err)
-	}
+// schema1 is described in persistence/README.md.
+const schema1 = `
+CREATE TABLE streams (
+	id      INTEGER PRIMARY KEY,
+	project TEXT NOT NULL,
+	name    TEXT NOT NULL,
+	UNIQUE (project, name)
+) STRICT;
+
+CREATE TABLE events (
+	position     INTEGER PRIMARY KEY AUTOINCREMENT,
+	stream       INTEGER NOT NULL REFERENCES streams (id),
+	seq          INTEGER NOT NULL CHECK (seq > 0),
+	id           TEXT NOT NULL,
+	type         TEXT NOT NULL,
+	version      INTEGER NOT NULL,
+	at           INTEGER,
+	actor        TEXT NOT NULL,
+	session      TEXT NOT NULL,
+	client       TEXT NOT NULL,
+	key          TEXT NOT NULL,
+	request      TEXT NOT NULL,
+	payload_body BLOB CHECK (length(payload_body) = 20),
+	bodies       BLOB CHECK (length(bodies) % 20 = 0),
+	checksum     INTEGER NOT NULL,
+	result       BLOB,
+	payload      BLOB,
+	UNIQUE (stream, seq),
+	UNIQUE (stream, id)
+) STRICT;
+
+CREATE TABLE bodies (
+	number  INTEGER PRIMARY KEY,
+	id      BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
+	size    INTEGER NOT NULL,
+	used    INTEGER NOT NULL,
+	content BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE checkpoints (
+	stream   INTEGER PRIMARY KEY REFERENCES streams (id),
+	seq      INTEGER NOT NULL,
+	version  INTEGER NOT NULL,
+	checksum INTEGER NOT NULL,
+	state    BLOB NOT NULL
+) STRICT;
+`
+
+// migrate brings the database to the newest schema that this program knows.
+func migrate(ctx context.Context, conn *sql.Conn, known []string) error {
 	for {
-		at, err := version(ctx, conn)
-		if err != nil {
+		done := false
+		err := retry(ctx, func() (err error) {
+			done, err = migrateStep(conn, known)
+			return err
+		})
+		if err != nil || done {
 			return err
 		}
-		if at == schemaVersion {
-			return nil
-		}
-		if at > schemaVersion {
-			return newer(at)
-		}
-		if err := step(ctx, conn, at); err != nil {
-			return fault("migrate to schema version "+strconv.Itoa(at+1), err)
-		}
 	}
 }
 
-// step applies one migration.
-func step(ctx context.Context, conn *sql.Conn, from int) error {
-	tx, err := conn.BeginTx(ctx, nil)
+// migrateStep takes one step in a transaction of its own and reports whether
+// there was none to take.
+func migrateStep(conn *sql.Conn, known []string) (done bool, err error) {
+	if _, err := conn.ExecContext(background(), "BEGIN IMMEDIATE"); err != nil {
+		return false, err
+	}
+	defer func() {
+		if err != nil || done {
+			conn.ExecContext(background(), "ROLLBACK")
+		}
+	}()
+	version, err := identify(conn)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, migrations[from]); err != nil {
-		return err
+	switch {
+	case version > len(known):
+		return false, tooNew(version, len(known))
+	case version == len(known):
+		return true, nil
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", from+1)); err != nil {
-		return err
-	}
-	return tx.Commit()
+	step := fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", known[version], applicationID, version+1)
+	_, err = conn.ExecContext(background(), step)
+	return false, err
 }
 
-// version reads the version of the schema.
-func version(ctx context.Context, conn *sql.Conn) (int, error) {
-	var v int
-	err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
-	return v, fault("read the schema version", err)
+// identify returns the schema version of a database of Carrel, 0 for an empty one.
+func identify(conn *sql.Conn) (version int, err error) {
+	var application, objects int
+	row := conn.QueryRowContext(background(),
+		"SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)")
+	if err := row.Scan(&version, &application, &objects); err != nil {
+		return 0, err
+	}
+	empty := application == 0 && version == 0 && objects == 0
+	if application != applicationID && !empty {
+		return 0, workspace.Errorf(workspace.Invalid, "the database file is not one of Carrel").
+			Hinted("Choose another data directory; nothing in this one was changed.")
+	}
+	return version, nil
 }
 
-// newer is why a database of a later version is not touched.
-func newer(found int) error {
-	return workspace.Errorf(workspace.Unavailable, "the data directory has schema version %d, and this program knows %d", found, schemaVersion).
-		Hinted("Update carrel, or use another data directory with --data.")
+func tooNew(found, known int) error {
+	return workspace.Errorf(workspace.Unavailable, "the database has schema version %d and this program knows versions up to %d", found, known).
+		Hinted("A newer Carrel has upgraded the database. Start that one again in place of this process.")
 }

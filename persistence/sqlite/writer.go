@@ -4,194 +4,330 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync/atomic"
+	"fmt"
+	"os"
+	"time"
 
-	"carrel.dev/persistence/internal/events"
+	"carrel.dev/persistence/internal/disk"
 	"carrel.dev/workspace"
 )
 
-// maxGroup is how many writes share one transaction at most.
-const maxGroup = 256
-
-// request is a write that waits for its turn.
-type request struct {
-	ctx context.Context
-	do  func(ctx context.Context, w *writer) error // inside a savepoint
-	// taken is set by whoever is first: the writer, which will do it, or the
-	// caller, who gives it up.
-	taken atomic.Bool
-	done  chan error
-}
-
-// write has the writer do something and waits until it is durable. It is given
-// up only before it has begun, so that what it did is never unknown.
-func (s *Store) write(ctx context.Context, do func(ctx context.Context, w *writer) error) error {
-	r := &request{ctx: ctx, do: do, done: make(chan error, 1)}
-	if err := s.enqueue(r); err != nil {
-		return err
-	}
-	select {
-	case err := <-r.done:
-		return err
-	case <-ctx.Done():
-		if r.taken.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
-		return <-r.done
-	}
-}
-
-func (s *Store) enqueue(r *request) error {
-	s.closing.RLock()
-	defer s.closing.RUnlock()
-	if s.closed {
-		return workspace.Errorf(workspace.Unavailable, "the store is closed")
-	}
-	select {
-	case s.writes <- r:
-		return nil
-	case <-r.ctx.Done():
-		return r.ctx.Err()
-	}
-}
+const (
+	// maxGroup is how many jobs one transaction takes.
+	maxGroup = 256
+	// beginPoll is how often a process looks whether the database is free, and
+	// patience how long it does so without asking for precedence.
+	beginPoll = 500 * time.Microsecond
+	patience  = 20 * time.Millisecond
+)
 
 // writer owns the connection that writes.
 type writer struct {
-	cfg  *Config
-	db   *sql.DB
-	conn *sql.Conn
-	statements
+	db      *sql.DB
+	conn    *sql.Conn
+	sql     statements
+	all     prepared // those of sql
+	version int      // of the schema that this program knows
+	turn    *os.File // the database's lock file, whose holder alone may begin
+
+	// jobs has no buffer: a job that nobody took is still its sender's, who may
+	// give up without leaving anything.
+	jobs    chan *job
+	closing chan struct{} // closed by close
+	done    chan struct{} // closed when the goroutine has ended
 }
 
-// run serves requests until the channel is closed.
-func (w *writer) run(writes <-chan *request, done chan<- struct{}) {
-	defer close(done)
-	for first := range writes {
-		group := []*request{first}
-		for more := true; more && len(group) < maxGroup; {
-			select {
-			case r, open := <-writes:
-				if open {
-					group = append(group, r)
-				}
-				more = open
-			default:
-				more = false
-			}
-		}
-		w.serve(group)
-	}
+// job is something to be done inside a transaction.
+type job struct {
+	alive  func() error // why whoever waits has given up, or nil
+	run    func() error // may run twice, each time in another transaction
+	result chan error   // has room for one
 }
 
-// serve does a group of writes in one transaction.
-func (w *writer) serve(group []*request) {
-	var taken []*request
-	for _, r := range group {
-		if r.taken.CompareAndSwap(false, true) {
-			taken = append(taken, r)
-		}
-	}
-	taken, err := w.begin(taken)
-	if err != nil || len(taken) == 0 {
-		answer(taken, err)
-		return
-	}
-	ctx := context.Background() // what has begun is finished
-	var fine []*request
-	for _, r := range taken {
-		if err := w.one(ctx, r); err != nil {
-			r.done <- err
-			continue
-		}
-		fine = append(fine, r)
-	}
-	_, err = w.conn.ExecContext(ctx, "COMMIT")
-	if err != nil {
-		w.rollback(ctx)
-		err = fault("commit", err)
-	}
-	answer(fine, err)
+// statements are those of the writer's connection.
+type statements struct {
+	begin, commit, rollback  *sql.Stmt
+	savepoint, release, undo *sql.Stmt
+	version                  *sql.Stmt
+	findStream, addStream    *sql.Stmt
+	findEvent, readRecord    *sql.Stmt
+	addEvent                 *sql.Stmt
+	hasBody, putBody         *sql.Stmt
+	saveCheckpoint           *sql.Stmt
 }
 
-func answer(requests []*request, err error) {
-	for _, r := range requests {
-		r.done <- err
+// prepareWriter makes the database ready for writing and starts its writer.
+func prepareWriter(ctx context.Context, db *sql.DB, turn *os.File, known []string) (*writer, error) {
+	w := &writer{
+		db: db, turn: turn, version: len(known),
+		jobs: make(chan *job), closing: make(chan struct{}), done: make(chan struct{}),
 	}
-}
-
-// begin opens a transaction. While another process holds the database it waits
-// as long as somebody wants it; it returns those who still do.
-func (w *writer) begin(waiting []*request) ([]*request, error) {
-	ctx := context.Background()
-	for {
-		var alive []*request
-		for _, r := range waiting {
-			if err := r.ctx.Err(); err != nil {
-				r.done <- err
-				continue
-			}
-			alive = append(alive, r)
-		}
-		if waiting = alive; len(waiting) == 0 {
-			return nil, nil
-		}
-		_, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-		if busy(err) {
-			continue
-		}
-		if err != nil {
-			return waiting, fault("begin", err)
-		}
-		if v, err := version(ctx, w.conn); err != nil || v != schemaVersion {
-			w.rollback(ctx)
-			if err == nil {
-				err = newer(v)
-			}
-			return waiting, err
-		}
-		return waiting, nil
-	}
-}
-
-// rollback ends a transaction that failed. SQLite may have ended it by itself.
-func (w *writer) rollback(ctx context.Context) { w.conn.ExecContext(ctx, "ROLLBACK") }
-
-// one does one write in a savepoint.
-func (w *writer) one(ctx context.Context, r *request) error {
-	if _, err := w.conn.ExecContext(ctx, "SAVEPOINT one"); err != nil {
-		return fault("begin", err)
-	}
-	err := r.do(ctx, w)
-	if err != nil {
-		if _, undo := w.conn.ExecContext(ctx, "ROLLBACK TO one"); undo != nil {
-			err = errors.Join(err, fault("take back a write", undo))
-		}
-	}
-	if _, release := w.conn.ExecContext(ctx, "RELEASE one"); release != nil && err == nil {
-		err = fault("write", release)
-	}
-	return err
-}
-
-// Append implements workspace.Store.
-func (s *Store) Append(ctx context.Context, batches ...workspace.Batch) ([]workspace.Record, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := events.Check(batches); err != nil {
-		return nil, err
-	}
-	var records []workspace.Record
-	err := s.write(ctx, func(ctx context.Context, w *writer) error {
-		t := &appending{w: w}
-		if err := t.append(ctx, batches); err != nil {
-			return err
-		}
-		records = t.records
-		return nil
+	err := retry(ctx, func() (err error) {
+		w.conn, err = db.Conn(background())
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return records, nil
+	err = setUp(ctx, w.conn)
+	if err == nil {
+		err = migrate(ctx, w.conn, known)
+	}
+	if err == nil {
+		w.all, err = w.sql.prepare(w.conn)
+	}
+	if err != nil {
+		return nil, errors.Join(classify(err), w.conn.Close())
+	}
+	go w.loop()
+	return w, nil
+}
+
+// setUp switches the database to WAL, once for ever, and the connection to full
+// durability.
+func setUp(ctx context.Context, conn *sql.Conn) error {
+	// Before anything is written: a foreign database is left as it is.
+	err := retry(ctx, func() error {
+		_, err := identify(conn)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var mode string
+	err = retry(ctx, func() error {
+		return conn.QueryRowContext(background(), "PRAGMA journal_mode = WAL").Scan(&mode)
+	})
+	if err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return workspace.Errorf(workspace.Unavailable, "the database cannot use a write-ahead log here").
+			Hinted("Choose a data directory on a local disk.")
+	}
+	_, err = conn.ExecContext(background(), `
+		PRAGMA synchronous = FULL;
+		PRAGMA foreign_keys = ON;
+		PRAGMA journal_size_limit = 67108864;
+		PRAGMA busy_timeout = 0;
+		PRAGMA cache_size = -32768;`)
+	return classify(err)
+}
+
+func (s *statements) prepare(conn *sql.Conn) (prepared, error) {
+	return prepare(conn, map[**sql.Stmt]string{
+		&s.begin:     "BEGIN IMMEDIATE",
+		&s.commit:    "COMMIT",
+		&s.rollback:  "ROLLBACK",
+		&s.savepoint: "SAVEPOINT job",
+		&s.release:   "RELEASE job",
+		&s.undo:      "ROLLBACK TO job",
+		&s.version:   "PRAGMA user_version",
+		&s.findStream: `SELECT id, coalesce((SELECT max(seq) FROM events WHERE stream = streams.id), 0)
+			FROM streams WHERE project = ? AND name = ?`,
+		&s.addStream:  "INSERT INTO streams (project, name) VALUES (?, ?)",
+		&s.findEvent:  "SELECT position FROM events WHERE stream = ? AND id = ?",
+		&s.readRecord: selectRecord + " WHERE e.position = ?",
+		&s.addEvent: `INSERT INTO events (stream, seq, id, type, version, at, actor, session, client, key, request,
+			payload_body, bodies, checksum, result, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&s.hasBody: hasBody,
+		&s.putBody: `INSERT INTO bodies (id, size, used, content) VALUES (?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET size = excluded.size, used = excluded.used, content = excluded.content`,
+		&s.saveCheckpoint: `INSERT INTO checkpoints (stream, seq, version, checksum, state) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq, version = excluded.version,
+			checksum = excluded.checksum, state = excluded.state WHERE excluded.seq >= seq`,
+	})
+}
+
+// do runs a job in a transaction and returns when it is durable. An error of
+// the transaction itself leaves it open whether the job was done.
+func (w *writer) do(ctx context.Context, run func() error) error {
+	if err := alive(ctx); err != nil {
+		return err
+	}
+	j := &job{alive: func() error { return alive(ctx) }, run: run, result: make(chan error, 1)}
+	select {
+	case w.jobs <- j:
+		return <-j.result
+	case <-ctx.Done():
+		return alive(ctx)
+	case <-w.closing:
+		return errClosed()
+	}
+}
+
+func errClosed() error {
+	return workspace.Errorf(workspace.Unavailable, "the store is closed").Hinted("Carrel is shutting down. Start it again.")
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	for {
+		select {
+		case j := <-w.jobs:
+			w.serve(j)
+		case <-w.closing:
+			return
+		}
+	}
+}
+
+// serve runs a job together with those that wait when its transaction begins.
+func (w *writer) serve(first *job) {
+	if err := w.begin(first); err != nil {
+		first.result <- err
+		return
+	}
+	w.settle(w.gather(first))
+}
+
+// settle runs a group in the transaction that is open and answers all of it.
+func (w *writer) settle(group []*job) {
+	results, err := w.transact(group)
+	switch {
+	case err == nil:
+		for i, j := range group {
+			j.result <- results[i]
+		}
+	case len(group) == 1:
+		group[0].result <- err
+	default:
+		for _, j := range group {
+			w.alone(j)
+		}
+	}
+}
+
+// alone runs a job in a transaction of its own.
+func (w *writer) alone(j *job) {
+	if err := w.begin(j); err != nil {
+		j.result <- err
+		return
+	}
+	w.settle([]*job{j})
+}
+
+// gather takes what waits.
+func (w *writer) gather(first *job) []*job {
+	group := []*job{first}
+	for len(group) < maxGroup {
+		select {
+		case j := <-w.jobs:
+			group = append(group, j)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// begin starts a transaction on a schema that this program knows. It waits for
+// the database while whoever waits for the job does.
+func (w *writer) begin(j *job) error {
+	if err := w.takeTurn(j); err != nil {
+		return errors.Join(err, disk.Unlock(w.turn))
+	}
+	if err := disk.Unlock(w.turn); err != nil {
+		return errors.Join(err, execute(w.sql.rollback))
+	}
+	return w.checkVersion()
+}
+
+// takeTurn begins a transaction. Whoever comes by when the database is free
+// gets it, also twice in a row, which is good for one that decides again after a
+// conflict. But one that waited for long keeps the lock file, and then nobody
+// else begins until it has begun.
+func (w *writer) takeTurn(j *job) error {
+	for start := time.Now(); ; time.Sleep(beginPoll) {
+		if err := w.mayWait(j); err != nil {
+			return err
+		}
+		held, err := disk.TryLock(w.turn)
+		if err != nil {
+			return err
+		}
+		if !held {
+			continue
+		}
+		if err := execute(w.sql.begin); !busy(err) {
+			return classify(err)
+		}
+		if time.Since(start) < patience {
+			if err := disk.Unlock(w.turn); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// mayWait says why a job is waited for no longer.
+func (w *writer) mayWait(j *job) error {
+	select {
+	case <-w.closing:
+		return errClosed()
+	default:
+		return j.alive()
+	}
+}
+
+// checkVersion ends the transaction if a newer program upgraded the database.
+func (w *writer) checkVersion() error {
+	var version int
+	err := w.sql.version.QueryRowContext(background()).Scan(&version)
+	if err == nil && version != w.version {
+		err = tooNew(version, w.version)
+	}
+	if err != nil {
+		return errors.Join(classify(err), execute(w.sql.rollback))
+	}
+	return nil
+}
+
+// transact runs the jobs of a group in the transaction that is open and commits
+// it. It returns each job's error, or that of the transaction, which then has
+// had no effect, or for all that is known one that lookups by id will find.
+func (w *writer) transact(group []*job) ([]error, error) {
+	results := make([]error, len(group))
+	for i, j := range group {
+		var err error
+		if results[i], err = w.run(j); err != nil {
+			execute(w.sql.rollback) // SQLite may have done so already
+			return nil, err
+		}
+	}
+	if err := execute(w.sql.commit); err != nil {
+		execute(w.sql.rollback)
+		return nil, classify(err)
+	}
+	return results, nil
+}
+
+// run runs one job in a savepoint. failed is the job's error, lost that of the
+// transaction, which SQLite ends by itself after some errors.
+func (w *writer) run(j *job) (failed, lost error) {
+	if err := execute(w.sql.savepoint); err != nil {
+		return nil, classify(err)
+	}
+	failed = j.run()
+	if failed != nil {
+		if err := execute(w.sql.undo); err != nil {
+			return nil, failed
+		}
+	}
+	return failed, classify(execute(w.sql.release))
+}
+
+func execute(stmt *sql.Stmt, args ...any) error {
+	_, err := stmt.ExecContext(background(), args...)
+	return err
+}
+
+// close ends the goroutine and closes the connection.
+func (w *writer) close() error {
+	close(w.closing)
+	<-w.done
+	if err := errors.Join(w.all.close(), w.conn.Close(), w.db.Close(), w.turn.Close()); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
 }

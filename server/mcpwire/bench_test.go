@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"carrel.dev/mounts"
+	"carrel.dev/persistence/memory"
 	"carrel.dev/server/mcpwire"
 	"carrel.dev/workspace"
 )
@@ -42,9 +43,9 @@ func newProject(t *testing.T, files map[string]string) *workspace.Project {
 	git(t, clone, "commit", "-qm", "first")
 	git(t, clone, "push", "-q", "origin", "HEAD:main")
 
-	store, repos := newTemp(), mounts.New(&mounts.Config{ManagedRoot: root})
+	store, repos := memory.New(nil), mounts.New(&mounts.Config{ManagedRoot: root})
 	host, err := workspace.NewHost(ctx, &workspace.Config{
-		Store: store, Blobs: tempBlobs{store}, Trees: repos, Committer: repos, Ignorer: repos, DataID: "test",
+		Store: store, Blobs: store, Trees: repos, Committer: repos, Ignorer: repos, DataID: "test",
 	})
 	if err != nil {
 		t.Fatal(err)

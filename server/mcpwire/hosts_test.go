@@ -8,6 +8,7 @@ import (
 
 	"carrel.dev/server"
 	"carrel.dev/server/mcpwire"
+	"carrel.dev/workspace"
 )
 
 // listed is what tools/list says of a tool.
@@ -147,6 +148,7 @@ func TestInstructions(t *testing.T) {
 		never []string
 	}{
 		{"unbound", mcpwire.Config{Notes: []string{"lib is at /repos/lib-2."}}, []string{"/repos/app (commits land on main)", "lib is at /repos/lib-2.", "`workspace.open`"}, nil},
+		{"repos given", mcpwire.Config{Repos: []workspace.Repo{{Path: "/repos/lib", Branch: "dev", Policy: workspace.ReadOnly}}}, []string{"/repos/lib (dev, read-only)."}, []string{"/repos/app"}},
 		{"bound", mcpwire.Config{Workspace: "/agents/a"}, []string{"/agents/a", "`workspace.create`"}, []string{"workspace.open"}},
 		{"notes about tools that are not there", mcpwire.Config{Notes: []string{"Use `stat`.\nOr not."}}, []string{"Or not."}, []string{"stat"}},
 	}

@@ -197,6 +197,9 @@ func (c *conn) start(ctx, calls context.Context, m message) {
 		defer c.forget(k)
 		if ready == nil {
 			k.wait(calls)
+			if k.silent.Load() {
+				return // cancelled before it began
+			}
 			ready = k.handle(calls)
 		}
 		k.answer(ready)

@@ -145,9 +145,9 @@ func TestLargeMessage(t *testing.T) {
 	r := connect(t, &mcpwire.Config{Project: newProject(t, map[string]string{"a": "a\n"})})
 	r.initialize("example")
 	r.ok("workspace.create", `{"path":"/agents/a"}`)
-	r.ok("writeFile", `{"path":"f","content":"`+strings.Repeat("0123456789abcde\\n", 2<<16)+`"}`)
+	r.ok("writeFile", `{"path":"f","content":"`+strings.Repeat("0123456789abcde\\n", 1<<16)+`"}`)
 	var fields struct{ Size int }
-	if err := json.Unmarshal(r.ok("readFile", `{"path":"f"}`).Meta["carrel.dev/result"], &fields); err != nil || fields.Size != 2<<20 {
+	if err := json.Unmarshal(r.ok("readFile", `{"path":"f"}`).Meta["carrel.dev/result"], &fields); err != nil || fields.Size != 1<<20 {
 		t.Errorf("size %d, err %v", fields.Size, err)
 	}
 }
@@ -490,6 +490,40 @@ func TestProgress(t *testing.T) {
 	}
 	if got := r.call("git.status", `{}`).Content[0].Text; got != "nobody asked" {
 		t.Errorf("a call without a token: %q", got)
+	}
+}
+
+// Nothing can be subscribed to yet, which is said and not waited for.
+func TestListenToNothing(t *testing.T) {
+	r := connect(t, &mcpwire.Config{Project: newProject(t, map[string]string{"a": "a\n"})})
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+	if m := r.next(); m.Method != "notifications/subscriptions/acknowledged" {
+		t.Errorf("first comes %s", m.line)
+	}
+	if m := r.next(); string(m.ID) != "1" || m.Error != nil {
+		t.Errorf("then comes %s", m.line)
+	}
+}
+
+// A call that is cancelled while it waits for its turn does nothing.
+func TestCancelledBeforeItBegins(t *testing.T) {
+	g := newGate()
+	r := gated(t, g, 0)
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"workspace.create","arguments":{}}}`)
+	g.wait(t, 1)
+	r.send(fmt.Sprintf(gitStatus, `2`))
+	r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	if m := r.ask("ping", `{}`); m.Error != nil {
+		t.Errorf("ping answers %s", m.line)
+	}
+	g.release()
+	if m := r.next(); string(m.ID) != "1" {
+		t.Errorf("answered %s", m.line)
+	}
+	r.in.Close()
+	if err := r.ended(); err != nil || len(g.entered) != 0 {
+		t.Errorf("ended with %v, and %d calls began", err, len(g.entered))
 	}
 }
 

@@ -29,23 +29,23 @@ func shuffled(r *rand.Rand, n int) string {
 	return strings.Join(lines, "")
 }
 
-// hostile are pairs of contents that are hard to compare.
-func hostile() map[string][2]string {
+// hostile are pairs of contents that are hard to compare, of about n lines.
+func hostile(n int) map[string][2]string {
 	r := rand.New(rand.NewPCG(1, 1))
 	return map[string][2]string{
-		"two letters":     {letters(r, 300_000, 2), letters(r, 300_000, 2)},
-		"many letters":    {letters(r, 300_000, 26), letters(r, 300_000, 26)},
-		"shuffled":        {shuffled(r, 300_000), shuffled(r, 300_000)},
-		"all lines apart": {numbered(1, 400_000), numbered(500_000, 900_000)},
-		"too many lines":  {strings.Repeat("\n", 3_000_000) + "x\n", strings.Repeat("\n\n \n", 2_000_000) + "y\n"},
-		"one long line":   {strings.Repeat("x", 30<<20), strings.Repeat("x", 30<<20) + "y"},
-		"long prefix":     {numbered(1, 2_000_000) + "x\n", numbered(1, 2_000_000) + "y\n"},
-		"repeated block":  {strings.Repeat("a\nb\nc\n", 100_000), strings.Repeat("a\nb\nc\n", 100_001)},
+		"two letters":     {letters(r, n, 2), letters(r, n, 2)},
+		"many letters":    {letters(r, n, 26), letters(r, n, 26)},
+		"shuffled":        {shuffled(r, n), shuffled(r, n)},
+		"all lines apart": {numbered(1, n), numbered(n+1, 2*n)},
+		"empty lines":     {strings.Repeat("\n", 9*n) + "x\n", strings.Repeat("\n\n \n", 6*n) + "y\n"},
+		"one long line":   {strings.Repeat("x", 100*n), strings.Repeat("x", 100*n) + "y"},
+		"long prefix":     {numbered(1, 5*n) + "x\n", numbered(1, 5*n) + "y\n"},
+		"repeated block":  {strings.Repeat("a\nb\nc\n", n), strings.Repeat("a\nb\nc\n", n+1)},
 	}
 }
 
 func BenchmarkHostile(b *testing.B) {
-	for name, pair := range hostile() {
+	for name, pair := range hostile(300_000) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				var old, new Side
@@ -114,10 +114,10 @@ func lcs(a, b []string) int {
 
 func TestSmallestDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	for range 3_000 {
+	for range 1_000 {
 		a := letters(r, r.IntN(40), 1+r.IntN(5))
 		b := letters(r, r.IntN(40), 1+r.IntN(5))
-		c := compare([]byte(a), []byte(b), newWork())
+		c := compare([]byte(a), []byte(b), 3, newWork())
 		if err := c.check(a, b); err != nil {
 			t.Fatalf("%q to %q: %v", a, b, err)
 		}
@@ -139,7 +139,7 @@ func TestCutSearchIsCorrect(t *testing.T) {
 		if r.IntN(2) == 0 {
 			b = edited(r, a)
 		}
-		c := compare([]byte(a), []byte(b), &work{steps: r.IntN(3_000), lines: 1_500})
+		c := compare([]byte(a), []byte(b), 3, &work{steps: r.IntN(3_000), lines: 1_500})
 		if err := c.check(a, b); err != nil {
 			t.Fatalf("%q to %q: %v", a, b, err)
 		}
@@ -152,7 +152,7 @@ func TestCutSearchIsCorrect(t *testing.T) {
 	}
 	// Far more edits than the cutoff, so that the search goes on from where it is best.
 	a, b := letters(r, 4_000, 12), letters(r, 4_000, 12)
-	c := compare([]byte(a), []byte(b), newWork())
+	c := compare([]byte(a), []byte(b), 3, newWork())
 	if err := c.check(a, b); err != nil || c.coarse {
 		t.Errorf("got coarse %v, error %v", c.coarse, err)
 	}
@@ -162,8 +162,8 @@ func TestCutSearchIsCorrect(t *testing.T) {
 }
 
 func TestHostile(t *testing.T) {
-	for name, pair := range hostile() {
-		c := compare([]byte(pair[0]), []byte(pair[1]), newWork())
+	for name, pair := range hostile(12_000) {
+		c := compare([]byte(pair[0]), []byte(pair[1]), 3, newWork())
 		if err := c.check(pair[0], pair[1]); err != nil {
 			t.Errorf("%s: wrong difference", name)
 		}
@@ -179,10 +179,10 @@ func FuzzCompare(f *testing.F) {
 	f.Add("\n\n\n", "\n\n")
 	f.Add("x\ny\nx\ny\n", "y\nx\ny\nx")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if err := compare([]byte(a), []byte(b), newWork()).check(a, b); err != nil {
+		if err := compare([]byte(a), []byte(b), 3, newWork()).check(a, b); err != nil {
 			t.Error(err)
 		}
-		if err := compare([]byte(a), []byte(b), &work{steps: 5, lines: 20}).check(a, b); err != nil {
+		if err := compare([]byte(a), []byte(b), 3, &work{steps: 5, lines: 20}).check(a, b); err != nil {
 			t.Errorf("cut: %v", err)
 		}
 	})

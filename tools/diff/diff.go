@@ -4,13 +4,13 @@
 //
 // # Bounds
 //
-// What a caller can make this package do is bounded, whatever the contents.
-// The text has at most Options.MaxBytes, and whole hunks only; a file of more
-// than 10,000 changed lines has its numbers but no hunks; a search for the
-// smallest difference that costs too much ends in a larger one, which is still
-// correct; beyond a number of contents lines are not counted, nor renames looked
-// for by similarity. Each of these says so, in a line of the text that begins with
-// a bracket and is no part of the patch.
+// What a caller can make this package do is bounded, whatever the contents. The
+// text has at most Options.MaxBytes, and whole hunks only; a file of more than
+// 10,000 changed lines has its numbers but no hunks; a search for the smallest
+// difference that costs too much ends in a larger one, which is still correct;
+// beyond an amount of contents lines are not counted and renames not looked for.
+// Each of these says so, in a line of the text that begins with a bracket and is
+// no part of the patch.
 //
 // # Decision: a line diff of our own
 //
@@ -84,11 +84,12 @@ type Result struct {
 // Options configure a diff. The zero value, and nil, mean the defaults.
 type Options struct {
 	Context  int // unchanged lines around a change; 0 means 3, less than 0 none
-	MaxBytes int // of the text; 0 means 40 KiB
+	MaxBytes int // of the text, of which 600 are for remarks; 0 means 40 KiB
 }
 
 const (
 	defaultContext  = 3
+	maxContext      = 1 << 20
 	defaultMaxBytes = 40 << 10
 	maxChangedLines = 10_000
 )
@@ -102,7 +103,7 @@ func Unified(ctx context.Context, changes []Change, opts *Options) (*Result, err
 		opts = &Options{}
 	}
 	d := &differ{
-		context: max(cmp.Or(opts.Context, defaultContext), 0),
+		context: min(max(cmp.Or(opts.Context, defaultContext), 0), maxContext),
 		out:     output{max: cmp.Or(opts.MaxBytes, defaultMaxBytes)},
 		work:    newWork(),
 	}

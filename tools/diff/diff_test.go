@@ -26,6 +26,7 @@ func numbered(from, to int) string {
 
 // TestAsGit holds the text against that of git diff, byte for byte.
 func TestAsGit(t *testing.T) {
+	o := newOracle(t)
 	goOld := "package p\n\nfunc a() {\n\tx := 1\n\tuse(x)\n}\n\nfunc c() {\n\ty := 2\n\tuse(y)\n}\n"
 	for name, tc := range map[string]struct {
 		old, new tree
@@ -51,6 +52,8 @@ func TestAsGit(t *testing.T) {
 		"no context":           {old: files("a", numbered(1, 9)), new: files("a", numbered(1, 3)+"x\n"+numbered(5, 9)), context: -1},
 		"no context, deletion": {old: files("a", numbered(1, 9)), new: files("a", numbered(1, 3)+numbered(5, 9)), context: -1},
 		"wide context":         {old: files("a", numbered(1, 90)), new: files("a", numbered(1, 40)+numbered(42, 90)), context: 25},
+		"very wide context":    {old: files("a", numbered(1, 900)), new: files("a", numbered(1, 440)+numbered(442, 900)), context: 400},
+		"all of the context":   {old: files("a", numbered(1, 900)), new: files("a", numbered(1, 440)+numbered(442, 900)), context: 1 << 30},
 		"long way down":        {old: files("a", numbered(1, 900)), new: files("a", numbered(1, 800)+"x\n"+numbered(802, 900))},
 		"heading":              {old: files("a.go", goOld), new: files("a.go", strings.Replace(goOld, "use(y)", "drop(y)", 1)), context: 1},
 		"heading far above":    {old: files("a", "func f\n"+strings.Repeat(" x\n", 600)+" y\n"), new: files("a", "func f\n"+strings.Repeat(" x\n", 600)+" z\n")},
@@ -89,7 +92,6 @@ func TestAsGit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOracle(t)
 			from, to := o.write(tc.old), o.write(tc.new)
 			around := max(cmp.Or(tc.context, 3), 0)
 			want := o.git("", "diff", "--abbrev=10", "-M", fmt.Sprintf("-U%d", around), from, to)
@@ -246,7 +248,7 @@ func randomTrees(r *rand.Rand) (old, new tree) {
 // TestApply holds the text against git apply, and the numbers against git.
 func TestApply(t *testing.T) {
 	o := newOracle(t)
-	for seed := range uint64(12) {
+	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		old, new := randomTrees(r)
 		from, to := o.write(old), o.write(new)

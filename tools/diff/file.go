@@ -63,7 +63,7 @@ func (d *differ) section(ctx context.Context, p pair, f *File) (shown bool, err 
 		old, new := p.sides()
 		return d.out.section(p.header() + "Binary files " + old + " and " + new + " differ\n"), nil
 	}
-	c := compare(a, b, d.work)
+	c := compare(a, b, d.context, d.work)
 	f.Insertions += c.insertions
 	f.Deletions += c.deletions
 	return d.print(p, c), nil

@@ -5,10 +5,6 @@ import (
 	"strings"
 )
 
-// margin is how many common lines around the differences are looked at, for
-// context, headings and sliding.
-const margin = 200
-
 // lines is a text from some line on, in lines with their endings.
 type lines struct {
 	before []byte // the text in front
@@ -31,8 +27,9 @@ type comparison struct {
 	coarse bool
 }
 
-// compare finds the difference of two texts.
-func compare(a, b []byte, w *work) *comparison {
+// compare finds the difference of two texts, with so many common lines around it
+// as are needed to slide it and to show context lines.
+func compare(a, b []byte, context int, w *work) *comparison {
 	head := commonHead(a, b)
 	tail := commonTail(a[head:], b[head:])
 	na, nb := countLines(a[head:len(a)-tail]), countLines(b[head:len(b)-tail])
@@ -43,8 +40,8 @@ func compare(a, b []byte, w *work) *comparison {
 	if (pure || c.coarse) && na+nb > maxChangedLines {
 		return c
 	}
-	lead := lastLines(a[:head], margin)
-	trail := firstLines(a[len(a)-tail:], margin)
+	lead := lastLines(a[:head], context+maxSlide)
+	trail := firstLines(a[len(a)-tail:], context+maxSlide)
 	c.old, c.new = window(a, head-lead, tail-trail), window(b, head-lead, tail-trail)
 	at := countLines(a[head-lead : head])
 	switch {

@@ -2,6 +2,9 @@ package diff
 
 import "slices"
 
+// maxSlide bounds how far a region moves, in lines.
+const maxSlide = 200
+
 // slide makes the difference easier to read without making it another one. A
 // region that only removes or only inserts can move down a line if its first
 // line equals the one after it, and up likewise; which of these places the
@@ -45,7 +48,7 @@ func (c *comparison) slides(r region, by int) bool {
 	if by < 0 {
 		from, to, by = from+by, to+by, -by
 	}
-	return by <= margin && slices.Equal(list[from:from+by], list[to:to+by])
+	return by <= maxSlide && slices.Equal(list[from:from+by], list[to:to+by])
 }
 
 // settle moves each region to its best place, where it still meets no other.
@@ -72,10 +75,10 @@ func (c *comparison) settle() {
 // Of equally good places it is the lowest.
 func bestMove(list []string, from, to, top int) int {
 	lo, hi := 0, 0
-	for lo > -margin && from+lo > top && list[from+lo-1] == list[to+lo-1] {
+	for lo > -maxSlide && from+lo > top && list[from+lo-1] == list[to+lo-1] {
 		lo--
 	}
-	for hi < margin && to+hi < len(list) && list[from+hi] == list[to+hi] {
+	for hi < maxSlide && to+hi < len(list) && list[from+hi] == list[to+hi] {
 		hi++
 	}
 	best, least := 0, 0

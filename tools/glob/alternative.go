@@ -15,7 +15,7 @@ type alternative struct {
 // newAlternative splits the tokens of one alternative into segments.
 func newAlternative(dir string, tokens []token, anyDepth bool) (alternative, *syntaxError) {
 	if len(tokens) == 0 {
-		return alternative{}, &syntaxError{at: whole, what: "an alternative is empty"}
+		return alternative{}, &syntaxError{at: whole, what: "it is empty, or an alternative in it is"}
 	}
 	a := alternative{absolute: tokens[0].kind == slash}
 	if !a.absolute {

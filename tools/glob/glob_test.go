@@ -119,25 +119,26 @@ func TestDirectoryIsLiteral(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"[":                 `pattern "[", column 1: this [ is not closed`,
-		"a/[b":              `pattern "a/[b", column 3: this [ is not closed`,
-		"[a-":               `pattern "[a-", column 1: this [ is not closed`,
-		"x[]y":              `pattern "x[]y", column 2: this set is empty`,
-		"[!]":               `pattern "[!]", column 1: this set is empty`,
-		"[z-a]":             `pattern "[z-a]", column 2: this range is in reverse order`,
-		"[a/]":              `pattern "[a/]", column 3: a set cannot have a slash in it`,
-		"{a,{b}":            `pattern "{a,{b}", column 1: this { is not closed`,
-		"a}":                `pattern "a}", column 2: this } closes nothing`,
-		`a\`:                "pattern \"a\\\\\", column 2: nothing follows this \\",
-		`[a\`:               "pattern \"[a\\\\\", column 3: nothing follows this \\",
-		"":                  `pattern "": an alternative is empty`,
-		"{a,}":              `pattern "{a,}": an alternative is empty`,
-		"!*.go":             `pattern "!*.go", column 1: ! does not exclude`,
-		"src/":              `pattern "src/", column 4: a directory is asked for, and only files are listed`,
-		"/":                 `pattern "/", column 1: a directory is asked for, and only files are listed`,
-		"*/../a":            "pattern \"*/../a\", column 3: `..` follows a wildcard",
-		"../a":              "pattern \"../a\", column 1: `..` leads out of the directory",
-		"{a,b}/{c,d}/[é-a]": `pattern "{a,b}/{c,d}/[é-a]", column 14: this range is in reverse order`,
+		"[":                           `pattern "[", column 1: this [ is not closed`,
+		"a/[b":                        `pattern "a/[b", column 3: this [ is not closed`,
+		"[a-":                         `pattern "[a-", column 1: this [ is not closed`,
+		"x[]y":                        `pattern "x[]y", column 2: this set is empty`,
+		"[!]":                         `pattern "[!]", column 1: this set is empty`,
+		"[z-a]":                       `pattern "[z-a]", column 2: this range is in reverse order`,
+		"[a/]":                        `pattern "[a/]", column 3: a set cannot have a slash in it`,
+		"{a,{b}":                      `pattern "{a,{b}", column 1: this { is not closed`,
+		strings.Repeat("é", 50) + "[": `pattern "` + strings.Repeat("é", 40) + `…", column 101: this [ is not closed`,
+		"a}":                          `pattern "a}", column 2: this } closes nothing`,
+		`a\`:                          "pattern \"a\\\\\", column 2: nothing follows this \\",
+		`[a\`:                         "pattern \"[a\\\\\", column 3: nothing follows this \\",
+		"":                            `pattern "": it is empty, or an alternative in it is`,
+		"{a,}":                        `pattern "{a,}": it is empty, or an alternative in it is`,
+		"!*.go":                       `pattern "!*.go", column 1: ! does not exclude`,
+		"src/":                        `pattern "src/", column 4: a directory is asked for, and only files are listed`,
+		"/":                           `pattern "/", column 1: a directory is asked for, and only files are listed`,
+		"*/../a":                      "pattern \"*/../a\", column 3: `..` follows a wildcard",
+		"../a":                        "pattern \"../a\", column 1: `..` leads out of the directory",
+		"{a,b}/{c,d}/[é-a]":           `pattern "{a,b}/{c,d}/[é-a]", column 14: this range is in reverse order`,
 	} {
 		for _, compile := range []func(dir, pattern string) (*Pattern, error){Compile, CompileFilter} {
 			_, err := compile("", pattern)
@@ -288,7 +289,7 @@ func naive(segments, names []string) bool {
 func TestAgainstNaive(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	matched := 0
-	for range 10_000 {
+	for range 4_000 {
 		pattern := strings.ReplaceAll(randomPattern(r, 2), "[b", "[!b")
 		p, err := Compile("", pattern)
 		expanded := expand(pattern)
@@ -309,7 +310,7 @@ func TestAgainstNaive(t *testing.T) {
 			matched++
 		}
 	}
-	if matched < 150 {
+	if matched < 60 {
 		t.Errorf("only %d matches", matched)
 	}
 }
@@ -317,7 +318,7 @@ func TestAgainstNaive(t *testing.T) {
 func TestAgainstDoublestar(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tried, matched := 0, 0
-	for range 10_000 {
+	for range 4_000 {
 		pattern := randomPattern(r, 2)
 		p, err := Compile("", pattern)
 		if err != nil {
@@ -338,7 +339,7 @@ func TestAgainstDoublestar(t *testing.T) {
 			}
 		}
 	}
-	if tried < 5_000 || matched < 300 {
+	if tried < 2_000 || matched < 100 {
 		t.Errorf("only %d comparisons with %d matches", tried, matched)
 	}
 }
@@ -395,7 +396,7 @@ func expand(pattern string) []string {
 
 func TestBraceExpansion(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 2_000 {
+	for range 500 {
 		pattern := strings.ReplaceAll(randomPattern(r, 3), "[", "x")
 		expanded, err := parse(pattern)
 		if errors.Is(err, workspace.Limit) {

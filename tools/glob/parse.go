@@ -50,9 +50,18 @@ func (e *syntaxError) inPattern(pattern string) error {
 	if e.at != whole {
 		where = fmt.Sprintf(", column %d", e.at+1)
 	}
-	err := workspace.Errorf(workspace.Invalid, "pattern %q%s: %s", pattern, where, e.what)
+	err := workspace.Errorf(workspace.Invalid, "pattern %q%s: %s", clip(pattern), where, e.what)
 	err.Hint = e.hint
 	return err
+}
+
+// clip shortens a pattern for a message.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // parse returns the alternatives of a pattern, with its braces expanded.
@@ -70,7 +79,7 @@ func parse(pattern string) ([][]token, error) {
 	case err != nil:
 		return nil, err.inPattern(pattern)
 	case p.overflow:
-		return nil, workspace.Errorf(workspace.Limit, "pattern %q: its braces make more than %d alternatives, or very long ones", pattern, maxAlternatives).
+		return nil, workspace.Errorf(workspace.Limit, "pattern %q: its braces make more than %d alternatives, or very long ones", clip(pattern), maxAlternatives).
 			Hinted("Ask with several simpler patterns.")
 	}
 	return expanded, nil

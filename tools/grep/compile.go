@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"unicode/utf8"
 
 	"carrel.dev/workspace"
 )
@@ -81,6 +80,5 @@ func literal(re *syntax.Regexp) (text string, fold, ok bool) {
 		return "", false, false
 	}
 	text, fold, _ = exact(re)
-	inexact := func(r rune) bool { return r == utf8.RuneError || fold && r >= utf8.RuneSelf }
-	return text, fold, !strings.ContainsFunc(text, inexact)
+	return text, fold, !strings.ContainsFunc(text, func(r rune) bool { return inexact(r, fold) })
 }

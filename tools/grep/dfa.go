@@ -1,6 +1,7 @@
 package grep
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -88,8 +89,12 @@ func (d *dfa) keyOf(s state) []byte {
 func (d *dfa) find(ctx context.Context, content []byte, pos int) (int, error) {
 	row, matched := d.start(), d.matched()
 	for pos < len(content) {
-		to := d.ways[int(row)+int(d.class[content[pos]])]
-		size := 1
+		to, size := d.ways[int(row)+int(d.class[content[pos]])], 1
+		if to > matched { // almost always
+			row = to
+			pos++
+			continue
+		}
 		if to == unknown {
 			if d.steps++; d.steps%1024 == 0 && ctx.Err() != nil {
 				return -1, ctx.Err()
@@ -113,6 +118,12 @@ func (d *dfa) find(ctx context.Context, content []byte, pos int) (int, error) {
 func (d *dfa) way(row int32, content []byte) (to int32, size int) {
 	c := content[0]
 	switch {
+	case d.hopeless(row):
+		n := bytes.IndexByte(content, '\n')
+		if n < 0 {
+			return row, len(content)
+		}
+		return d.start(), n + 1
 	case c == '\n':
 		to = d.step(row, endOfLine)
 		d.ways[int(row)+classLF] = to
@@ -140,6 +151,13 @@ func (d *dfa) way(row int32, content []byte) (to int32, size int) {
 		}
 	}
 	return to, size
+}
+
+// hopeless reports whether nothing more can match in a line, since the program
+// matches at a line's start only. No ways of such a row are kept.
+func (d *dfa) hopeless(row int32) bool {
+	s := &d.states[int(row)/d.classes]
+	return d.anchored && len(s.at) == 0 && s.before != lineStart
 }
 
 // step computes where a row leads to on a character. It may forget all rows but

@@ -5,7 +5,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"carrel.dev/workspace"
 )
@@ -142,11 +141,7 @@ func clip(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	end := most
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // crossesLines reports whether an expression can match only what has a line

@@ -3,12 +3,13 @@ package grep
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // finder finds needles in a content. It looks at each byte once for each needle,
 // wherever the others are.
 type finder struct {
-	needles [][]byte
+	needles []needle
 	overlap int // one byte less than the longest needle
 	fold    bool
 	content []byte
@@ -21,13 +22,53 @@ type finder struct {
 	buffer []byte // for view, if fold
 }
 
+// needle is one text in two parts. The second one, which begins with a rare byte
+// if there is any, is looked for: the machine looks for a first byte quickly and
+// slows down with each that it finds.
+type needle struct{ head, tail []byte }
+
+func newNeedle(text string) needle {
+	at := 0
+	for i := 1; i < len(text)-1; i++ {
+		if rarity(text[i]) > rarity(text[at]) {
+			at = i
+		}
+	}
+	return needle{[]byte(text[:at]), []byte(text[at:])}
+}
+
+// rarity ranks bytes by how rare they are in programs and prose.
+func rarity(c byte) int {
+	const common = " etaoinsrlcdpumfhg.,()_-=bywvkx"
+	if i := strings.IndexByte(common, c); i >= 0 {
+		return i
+	}
+	return len(common)
+}
+
+// find returns where in text the needle is, or -1.
+func (n needle) find(text []byte) int {
+	for from := 0; from+len(n.head) <= len(text); {
+		i := bytes.Index(text[from+len(n.head):], n.tail)
+		if i < 0 {
+			return -1
+		}
+		from += i
+		if bytes.HasPrefix(text[from:], n.head) {
+			return from
+		}
+		from++
+	}
+	return -1
+}
+
 // foldedAtOnce is how much of a content is put into lower case at a time.
 const foldedAtOnce = 16 << 10
 
 func newFinder(n *needles) *finder {
 	f := &finder{fold: n.fold, next: make([]int, len(n.list))}
 	for _, s := range n.list {
-		f.needles = append(f.needles, []byte(s))
+		f.needles = append(f.needles, newNeedle(s))
 		f.overlap = max(f.overlap, len(s)-1)
 	}
 	if f.fold {
@@ -65,7 +106,7 @@ func (f *finder) find(pos int) int {
 		first := end
 		for i, needle := range f.needles {
 			if f.next[i] < pos {
-				if n := bytes.Index(f.view[pos-f.base:], needle); n >= 0 {
+				if n := needle.find(f.view[pos-f.base:]); n >= 0 {
 					f.next[i] = pos + n
 				} else {
 					f.next[i] = end

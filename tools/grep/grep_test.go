@@ -210,6 +210,10 @@ func TestInvalid(t *testing.T) {
 		`(foo|a)+\n`:   {"has a line break", "one of the lines"},
 		`a\n|\nb`:      {"has a line break", "one of the lines"},
 		"":             {"pattern is empty", ""},
+
+		strings.Repeat("\xa4", 90):       {"column 1: it is not UTF-8", ""},
+		strings.Repeat("é", 60) + "(":    {"é…\", column 121: this ( is not closed", literally},
+		"(?i" + strings.Repeat("x", 100): {"column 1: RE2 has no group (?i", escape},
 	} {
 		_, err := Compile(Options{Pattern: pattern})
 		if !errors.Is(err, workspace.Invalid) || !strings.Contains(err.Error(), want.message) || !strings.Contains(workspace.HintOf(err), want.hint) {
@@ -307,7 +311,7 @@ func randomText(r *rand.Rand) string {
 func TestAgainstNaive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	matched := 0
-	for range 6_000 {
+	for range 2_000 {
 		o := Options{Pattern: randomPattern(r, r.IntN(5)), IgnoreCase: r.IntN(3) == 0}
 		if r.IntN(4) == 0 {
 			o.Literal = true
@@ -327,7 +331,7 @@ func TestAgainstNaive(t *testing.T) {
 			matched += len(want)
 		}
 	}
-	if matched < 5_000 {
+	if matched < 2_000 {
 		t.Errorf("only %d matches", matched)
 	}
 }
@@ -342,9 +346,9 @@ func TestChunks(t *testing.T) {
 		{Pattern: "nee.le", IgnoreCase: true},
 	} {
 		m := mustCompile(t, o)
-		for shift := -12; shift < 12; shift++ {
+		for shift := -7; shift < 2; shift++ {
 			var w strings.Builder
-			for border := foldedAtOnce; border < 5*foldedAtOnce; border += foldedAtOnce {
+			for border := foldedAtOnce; border < 3*foldedAtOnce; border += foldedAtOnce {
 				w.WriteString(strings.Repeat("Xy zé\n", (border+shift-w.Len())/7))
 				w.WriteString(strings.Repeat("x", border+shift-w.Len()) + "needle")
 			}
@@ -383,7 +387,7 @@ func TestForgetful(t *testing.T) {
 }
 
 func TestOneLongLine(t *testing.T) {
-	content := strings.Repeat("ab cd ", 2<<20) + "needle"
+	content := strings.Repeat("ab cd ", 100_000) + "needle"
 	for _, o := range []Options{{Pattern: "needle"}, {Pattern: "ab.*needle$"}, {Pattern: "(ab|cd) [xn]"}, {Pattern: "NEEDLE", IgnoreCase: true}} {
 		got := mustCompile(t, o).file(t, content, Limits{Context: 3})
 		if diff := cmp.Diff(naive(o.naive(), content), got); diff != "" || len(got) != 1 {

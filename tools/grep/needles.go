@@ -15,7 +15,7 @@ type needles struct {
 }
 
 // Bounds on needles. One of a single byte is in so many lines that looking for
-// it first is no gain.
+// it first is no gain, and longer ones than the largest are slower to find.
 const (
 	minNeedle  = 2
 	maxNeedle  = 48
@@ -57,7 +57,7 @@ func (n *needles) hasLetter(letter string) bool {
 // one, or nil if it knows none.
 func needed(re *syntax.Regexp) *needles {
 	if text, fold, ok := exact(re); ok {
-		return newNeedle(text, fold)
+		return usableNeedle(text, fold)
 	}
 	switch re.Op {
 	case syntax.OpCapture, syntax.OpPlus:
@@ -87,10 +87,10 @@ func neededInSequence(subs []*syntax.Regexp) (best *needles) {
 			run, runFold = run+text, runFold || fold
 			continue
 		}
-		best = better(better(best, newNeedle(run, runFold)), needed(sub))
+		best = better(better(best, usableNeedle(run, runFold)), needed(sub))
 		run, runFold = "", false
 	}
-	return better(best, newNeedle(run, runFold))
+	return better(best, usableNeedle(run, runFold))
 }
 
 // exact returns the one text that an expression matches, if there is only one,
@@ -117,12 +117,15 @@ func exact(re *syntax.Regexp) (text string, fold, ok bool) {
 	return "", false, false
 }
 
-// newNeedle returns the longest usable part of a text, or nil. U+FFFD stands for
-// bytes that are not known; letters beyond ASCII are not folded.
-func newNeedle(text string, fold bool) *needles {
-	unusable := func(r rune) bool { return r == utf8.RuneError || fold && r >= utf8.RuneSelf }
+// inexact reports whether a character of a text need not be there byte by byte,
+// or in either case of ASCII if fold: U+FFFD stands for any byte that is not
+// UTF-8, and what is not ASCII is not folded here.
+func inexact(r rune, fold bool) bool { return r == utf8.RuneError || fold && r >= utf8.RuneSelf }
+
+// usableNeedle returns the longest part of a text that is exact, or nil.
+func usableNeedle(text string, fold bool) *needles {
 	longest := ""
-	for _, part := range strings.FieldsFunc(text, unusable) {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return inexact(r, fold) }) {
 		if len(part) > len(longest) {
 			longest = part
 		}

@@ -14,6 +14,8 @@ type program struct {
 	class   [256]uint8
 	classes int
 	words   bool // the program asks for word boundaries
+	// anchored reports that a match starts where a line does.
+	anchored bool
 }
 
 // The classes of bytes that need a look at what follows, and of the one that
@@ -25,7 +27,8 @@ const (
 )
 
 func newProgram(prog *syntax.Prog) *program {
-	p := &program{Prog: prog}
+	const atStart = syntax.EmptyBeginText | syntax.EmptyBeginLine
+	p := &program{Prog: prog, anchored: prog.StartCond()&atStart != 0}
 	var signatures [utf8.RuneSelf][]byte
 	tell := func(matches func(r rune) bool) {
 		for r := range signatures {

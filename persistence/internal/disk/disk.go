@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"carrel.dev/workspace"
@@ -62,25 +61,4 @@ func hint(err error) string {
 		return "Too many files are open. Raise the limit of open files, then repeat the call."
 	}
 	return "Look at the disk that holds the data directory, then repeat the call."
-}
-
-// WriteFile makes a file with a content, or replaces it, durably: a reader finds
-// the old content or the new one, also after a power cut.
-func WriteFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return Fault("write a file", err)
-	}
-	defer os.Remove(f.Name()) // does nothing once it is renamed
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return Fault("write a file", err)
-	}
-	return SyncDir(filepath.Dir(path))
 }

@@ -16,9 +16,9 @@ import (
 // and waits for it until ctx ends. Closing the result releases it. A lock file
 // is never removed: whoever had it open would lock a file without a name.
 func Lock(ctx context.Context, path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := OpenLock(path)
 	if err != nil {
-		return nil, Fault("open a lock file", err)
+		return nil, err
 	}
 	// A blocking flock could not be given up when ctx ends, so it is polled.
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
@@ -36,6 +36,15 @@ func Lock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
+// OpenLock opens a lock file, which it creates if need be, and takes no lock.
+func OpenLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, Fault("open a lock file", err)
+	}
+	return f, nil
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -49,6 +58,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // TryLock takes the exclusive lock of an open file if nobody holds one.
 func TryLock(f *os.File) (bool, error) { return flock(f, unix.LOCK_EX) }
+
+// Unlock releases the lock of a file that stays open.
+func Unlock(f *os.File) error {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); err != nil {
+		return Fault("unlock a file", err)
+	}
+	return nil
+}
 
 // Probe reports whether somebody holds the exclusive lock of an open file. It
 // takes a shared lock itself, so that probes do not mistake each other for an

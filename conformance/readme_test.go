@@ -1,0 +1,173 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fenced finds the README's blocks of code with their language.
+var fenced = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+func blocks(t *testing.T, language string) []string {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range fenced.FindAllStringSubmatch(string(readme), -1) {
+		if m[1] == language {
+			found = append(found, strings.TrimSpace(m[2]))
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("the README has no block of %s", language)
+	}
+	return found
+}
+
+// hello is what a client says first, and what it asks then.
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"readme","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"workspace_create","arguments":{"path":"/agents/readme"}}}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"glob","arguments":{"pattern":"/repos/*/README.md"}}}
+`
+
+// clone makes a fresh clone of this repository, on a branch.
+func clone(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "carrel")
+	for _, args := range [][]string{{"clone", "-q", "--no-local", "..", dir}, {"-C", dir, "checkout", "-q", "-B", "main"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Env = plain()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// plain is the environment without the traps that the other tests set for git.
+func plain() []string {
+	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+}
+
+// run runs a command in a directory, with a data directory of its own, and
+// returns what it prints.
+func run(t *testing.T, dir, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Env = append(plain(), "CARREL_DATA="+filepath.Join(t.TempDir(), "data"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out)
+}
+
+// TestReadmeCommands runs every command of the README as it stands there, in a
+// fresh clone. The tests themselves are what is running now.
+func TestReadmeCommands(t *testing.T) {
+	dir := clone(t)
+	ran := 0
+	for _, block := range blocks(t, "sh") {
+		for line := range strings.SplitSeq(block, "\n") {
+			args := strings.Fields(line)
+			if line == "go test ./..." {
+				continue
+			}
+			ran++
+			stdin := ""
+			if slices.Contains(args, "mcp") {
+				stdin = hello
+			}
+			out := run(t, dir, stdin, args...)
+			if stdin != "" && !strings.Contains(out, "/README.md") {
+				t.Errorf("%s does not serve this repository:\n%s", line, out)
+			}
+		}
+	}
+	if ran < 3 {
+		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+// TestReadmeConfigurations starts what each client's configuration starts.
+func TestReadmeConfigurations(t *testing.T) {
+	dir := clone(t)
+	binary := filepath.Join(t.TempDir(), "carrel")
+	run(t, dir, "", "go", "build", "-o", binary, "./cmd/carrel")
+	started := 0
+	for _, block := range blocks(t, "json") {
+		for _, args := range commands(t, block) {
+			started++
+			serves(t, dir, binary, args)
+		}
+	}
+	for _, block := range blocks(t, "toml") {
+		var args []string
+		for line := range strings.SplitSeq(block, "\n") {
+			if value, ok := strings.CutPrefix(line, "args = "); ok {
+				if err := json.Unmarshal([]byte(value), &args); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		started++
+		serves(t, dir, binary, args)
+	}
+	for _, block := range blocks(t, "console") {
+		_, command, _ := strings.Cut(block, " -- /path/to/carrel ")
+		started++
+		serves(t, dir, binary, strings.Fields(command))
+	}
+	if started < 7 {
+		t.Errorf("only %d configurations were started", started)
+	}
+}
+
+// commands returns the arguments of each server that a client's JSON names.
+func commands(t *testing.T, block string) [][]string {
+	t.Helper()
+	var config map[string]map[string]struct {
+		Command string
+		Args    []string
+	}
+	if err := json.Unmarshal([]byte(block), &config); err != nil {
+		t.Fatalf("%v in\n%s", err, block)
+	}
+	var list [][]string
+	for _, servers := range config {
+		for _, s := range servers {
+			if s.Command != "/path/to/carrel" {
+				t.Errorf("command %q", s.Command)
+			}
+			list = append(list, s.Args)
+		}
+	}
+	return list
+}
+
+// serves starts the binary the way a client does, in another directory.
+func serves(t *testing.T, repo, binary string, args []string) {
+	t.Helper()
+	args = slices.Clone(args)
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "/path/to/repo", repo)
+	}
+	out := run(t, t.TempDir(), hello, append([]string{binary}, args...)...)
+	if !strings.Contains(out, "/repos/carrel/README.md") {
+		t.Errorf("%v does not serve the repository:\n%s", args, out)
+	}
+}
