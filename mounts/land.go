@@ -97,7 +97,7 @@ func (l *landing) compare(ctx context.Context, head workspace.OID) (landed bool,
 // branch has not moved.
 func unknown(err error) error {
 	if errors.Is(err, workspace.Unavailable) {
-		return &workspace.Error{Kind: workspace.Internal, Err: err}
+		return workspace.Errorf(workspace.Internal, "whether the branch has moved is not known: %v", err)
 	}
 	return err
 }
@@ -160,8 +160,12 @@ func (l *landing) move(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if landed, err := l.compare(ctx, head); err != nil || landed {
+	landed, err := l.compare(ctx, head)
+	if err != nil {
 		return err
+	}
+	if landed {
+		return l.repo.refs.Sync(l.ref)
 	}
 	if err := l.allowed(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package mounts
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -566,5 +567,79 @@ func TestSymbolicBranch(t *testing.T) {
 	}
 	if got := git.Git("symbolic-ref", "refs/heads/alias"); got != "refs/heads/main" {
 		t.Errorf("alias is %s", got)
+	}
+}
+
+func TestClashingBranchNames(t *testing.T) {
+	r, s, git := bare(t, map[string]string{"a": "1"})
+	for i, packed := range []bool{false, true} {
+		if packed {
+			git.Git("pack-refs", "--all")
+		}
+		c := change(t, r, s, "main/below", map[string]string{"a": fmt.Sprint(i)})
+		p, err := r.Propose(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Land(ctx); !errors.Is(err, workspace.Conflict) || !strings.Contains(err.Error(), "refs/heads/main") {
+			t.Errorf("packed %v: got %v, want a conflict naming the other", packed, err)
+		}
+	}
+	git.Fsck()
+}
+
+// TestDoubt loses the repository after the branch has moved: the error must not
+// be one that says it has not.
+func TestDoubt(t *testing.T) {
+	_, s, git := bare(t, map[string]string{"a": "1"})
+	r := New(&Config{Fault: func(point string) error {
+		if point == BranchMoved {
+			return errors.New("stop")
+		}
+		return nil
+	}})
+	p, err := r.Propose(ctx, change(t, r, s, "main", map[string]string{"a": "2"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Land(ctx); err == nil {
+		t.Fatal("Land went on")
+	}
+	if err := os.Rename(git.Dir, git.Dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Land(ctx); workspace.KindOf(err) != workspace.Internal || errors.Is(err, workspace.Unavailable) {
+		t.Errorf("got %v, want internal", err)
+	}
+	if err := os.Rename(git.Dir+"-away", git.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Land(ctx); err != nil {
+		t.Errorf("once it is back: %v", err)
+	}
+}
+
+// TestLandHasItsOwnContext ends the context of Propose before Land reads contents.
+func TestLandHasItsOwnContext(t *testing.T) {
+	r, s, _ := bare(t, map[string]string{"a": "1"})
+	proposing, cancel := context.WithCancel(ctx)
+	c := change(t, r, s, "main", map[string]string{"a": "2"})
+	open := c.Open
+	c.Open = func(ctx ctxType, id workspace.OID) ([]byte, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return open(ctx, id)
+	}
+	p, err := r.Propose(proposing, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := p.Land(proposing); !errors.Is(err, workspace.Canceled) {
+		t.Errorf("with a context that ended: got %v", err)
+	}
+	if err := p.Land(ctx); err != nil {
+		t.Error(err)
 	}
 }

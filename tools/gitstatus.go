@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"carrel.dev/workspace"
 )
@@ -249,15 +248,9 @@ func (o *GitStatusOut) addRest(s *workspace.Snapshot, room *room) {
 	}
 }
 
-// warnTime is how long a call looks at the checkouts on disk before it does
-// without the warning.
-const warnTime = 500 * time.Millisecond
-
 // warnings says what a reader of the workspace may miss: files of a checkout
 // that are not committed, and work branches that somebody rewrote.
 func warnings(ctx context.Context, s *workspace.Snapshot, mounts []*workspace.Mount) []string {
-	quick, cancel := context.WithTimeout(ctx, warnTime)
-	defer cancel()
 	seen := map[workspace.RepoPath]bool{}
 	var list []string
 	for _, m := range mounts {
@@ -268,7 +261,7 @@ func warnings(ctx context.Context, s *workspace.Snapshot, mounts []*workspace.Mo
 			continue
 		}
 		seen[m.Repo] = true
-		if n, err := s.Uncommitted(quick, m); err == nil && n > 0 {
+		if n, known := s.Uncommitted(ctx, m); known && n > 0 {
 			list = append(list, fmt.Sprintf("%s of %s's checkout are not visible here.", plural(n, "uncommitted file"), m.Repo.Name()))
 		}
 	}

@@ -10,13 +10,17 @@ type Step func(ctx context.Context, st *stage) error
 
 // WriteStep is Workspace.Write in a batch.
 func WriteStep(p Path, content []byte, o WriteOptions) Step {
-	return EditStep(p, o, func(Found, []byte) ([]byte, error) { return content, nil })
+	return rewriteStep(p, o, rewriting{op: "writeFile", edit: replaceBy(content)})
 }
 
 // EditStep is Workspace.Edit in a batch.
 func EditStep(p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) Step {
+	return rewriteStep(p, o, rewriting{"edit", edit, true})
+}
+
+func rewriteStep(p Path, o WriteOptions, how rewriting) Step {
 	return func(ctx context.Context, st *stage) error {
-		_, err := st.rewrite(ctx, p, o, edit)
+		_, err := st.rewrite(ctx, p, o, how)
 		return err
 	}
 }

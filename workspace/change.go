@@ -28,7 +28,20 @@ type WriteOptions struct {
 // Write sets a file's content, making the directories above it. The bytes are
 // kept exactly.
 func (w *Workspace) Write(ctx context.Context, p Path, content []byte, o WriteOptions) (Written, error) {
-	return w.rewrite(ctx, "writeFile", p, o, func(Found, []byte) ([]byte, error) { return content, nil })
+	return w.rewrite(ctx, p, o, rewriting{op: "writeFile", edit: replaceBy(content)})
+}
+
+// rewriting is how a file gets its new content.
+type rewriting struct {
+	op   string
+	edit func(cur Found, content []byte) ([]byte, error)
+	// onCurrent says that the new content is made of what is there now, so that
+	// it undoes nothing, whatever the caller was served before.
+	onCurrent bool
+}
+
+func replaceBy(content []byte) func(Found, []byte) ([]byte, error) {
+	return func(Found, []byte) ([]byte, error) { return content, nil }
 }
 
 // Edit replaces a file's content by what edit makes of it, in the chain of the
@@ -36,7 +49,7 @@ func (w *Workspace) Write(ctx context.Context, p Path, content []byte, o WriteOp
 // with an empty Path if that is nothing, and the content of a file; it may be
 // called again on newer content.
 func (w *Workspace) Edit(ctx context.Context, p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) (Written, error) {
-	return w.rewrite(ctx, "edit", p, o, edit)
+	return w.rewrite(ctx, p, o, rewriting{"edit", edit, true})
 }
 
 // TryEdit is Edit that only says what would come of it.
@@ -45,22 +58,22 @@ func (w *Workspace) TryEdit(ctx context.Context, p Path, o WriteOptions, edit fu
 	if err != nil {
 		return Written{}, err
 	}
-	return newStage(w, s).rewrite(ctx, p, o, edit)
+	return newStage(w, s).rewrite(ctx, p, o, rewriting{"edit", edit, true})
 }
 
-func (w *Workspace) rewrite(ctx context.Context, op string, p Path, o WriteOptions, edit func(Found, []byte) ([]byte, error)) (Written, error) {
+func (w *Workspace) rewrite(ctx context.Context, p Path, o WriteOptions, how rewriting) (Written, error) {
 	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Written, error) {
 		st := newStage(w, s)
-		r, err := st.rewrite(ctx, p, o, edit)
+		r, err := st.rewrite(ctx, p, o, how)
 		if err != nil {
 			return decision{}, r, err
 		}
-		d, err := st.finish(ctx, op)
+		d, err := st.finish(ctx, how.op)
 		return d, r, err
 	})
 }
 
-func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, edit func(Found, []byte) ([]byte, error)) (Written, error) {
+func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, how rewriting) (Written, error) {
 	m, cur, err := st.now.guardNew(ctx, p)
 	if err != nil {
 		return Written{}, err
@@ -77,9 +90,12 @@ func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, edit func(
 			return Written{}, err
 		}
 	}
-	content, err := edit(cur, old)
+	content, err := how.edit(cur, old)
 	if err != nil {
 		return Written{}, err
+	}
+	if how.onCurrent || o.IfVersion != nil {
+		st.sees(p)
 	}
 	mode := cur.Mode
 	if cur.Kind != File {

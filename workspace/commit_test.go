@@ -358,3 +358,25 @@ func TestUnbornRepo(t *testing.T) {
 	}
 	b.fsck("empty")
 }
+
+// TestEditOfANewerVersion: an edit is made from what is there, not from what was
+// read before, so that there is nothing to conflict with.
+func TestEditOfANewerVersion(t *testing.T) {
+	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n", "m": "1\n"}})
+	w := b.create("/agents/a", nil)
+	w.read("/repos/app/a")
+	w.read("/repos/app/m")
+	b.outside("app", map[string]string{"a": "2\n", "m": "2\n"})
+	ctx := context.Background()
+	add := func(_ Found, content []byte) ([]byte, error) { return append([]byte("0\n"), content...), nil }
+	if _, err := w.Edit(ctx, "/repos/app/a", WriteOptions{}, add); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Move(ctx, "/repos/app/m", "/repos/app/n", false); err != nil {
+		t.Fatal(err)
+	}
+	w.commit("/repos/app")
+	if got := b.git("app", "show", "main:a") + b.git("app", "show", "main:n"); got != "0\n22" {
+		t.Errorf("committed %q", got)
+	}
+}

@@ -41,6 +41,7 @@ func (w *Workspace) transfer(ctx context.Context, from, to Path, overwrite, move
 func (st *stage) transfer(ctx context.Context, from, to Path, overwrite, move bool) (Moved, error) {
 	r, err := st.copy(ctx, from, to, overwrite)
 	if err == nil && move {
+		st.sees(from)
 		_, err = st.delete(ctx, from, true)
 	}
 	return r, err

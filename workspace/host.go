@@ -84,6 +84,8 @@ type Host struct {
 
 	mu       sync.Mutex // guards projects
 	projects map[string]*Project
+
+	checkouts checkouts
 }
 
 // NewHost returns a Host over the stores of cfg.

@@ -360,16 +360,6 @@ func (s *Snapshot) Log(ctx context.Context, m *Mount, p Path, limit int) ([]LogE
 	return h.Log(ctx, m.Source, v.base, p.Rel(m.Point), limit)
 }
 
-// Uncommitted counts the files of the checkout around a mount's repository that
-// differ from what is committed: they are not visible in any workspace.
-func (s *Snapshot) Uncommitted(ctx context.Context, m *Mount) (int, error) {
-	c, ok := s.live.host.cfg.Trees.(Checkouts)
-	if !ok || m.Source.Managed {
-		return 0, nil
-	}
-	return c.Uncommitted(ctx, m.Source)
-}
-
 // Blob returns a content that a mount's repository or the upper has.
 func (s *Snapshot) Blob(ctx context.Context, m *Mount, id OID) ([]byte, error) {
 	v, err := s.view(ctx, m)

@@ -28,6 +28,7 @@ type stage struct {
 	bytes  int64          // of bodies
 	bases  []OID          // bodies of what was replaced below
 	marks  []mark
+	seen   map[Path]bool // paths whose current version the change is made from
 	// forgets are paths whose versions the caller is to read again.
 	forgets []Path
 }
@@ -39,7 +40,7 @@ type mark struct {
 }
 
 func newStage(w *Workspace, s *Snapshot) *stage {
-	return &stage{w: w, first: s, now: s, held: map[OID][]byte{}}
+	return &stage{w: w, first: s, now: s, held: map[OID][]byte{}, seen: map[Path]bool{}}
 }
 
 // set puts an entry, or takes it away with nil.
@@ -57,6 +58,9 @@ func (st *stage) set(p Path, e *Entry) {
 	st.now = st.now.with(u)
 	st.order = append(st.order, p)
 }
+
+// sees notes that a change of p is made from what is there now.
+func (st *stage) sees(p Path) { st.seen[p] = true }
 
 // knows notes what stands at a path for the caller from now on.
 func (st *stage) knows(p Path, n Node) { st.marks = append(st.marks, mark{p, n}) }
@@ -129,8 +133,8 @@ func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
 		return Base{}, err
 	}
 	base := Base{Node{n.Mode.Canonical(), n.OID}, commit}
-	if seen, ok := st.w.live.served.last(st.w.caller.Session, p); ok && n.Kind() != Dir && seen.Node != base.Node {
-		base = Base{Node: seen.Node, Commit: seen.Commit}
+	if served, ok := st.w.live.served.last(st.w.caller.Session, p); ok && n.Kind() != Dir && !st.seen[p] {
+		base.Node = served.Node
 	}
 	return base, st.holdBase(ctx, m, base)
 }

@@ -163,7 +163,7 @@ func (c *cli) arguments(args []string) (any, error) {
 func (c *cli) value(s string) (string, error) {
 	name, file := strings.CutPrefix(s, "@")
 	if !file || strings.HasPrefix(name, "@") {
-		return name, nil
+		return name, checkText(name, "the value")
 	}
 	var b []byte
 	var err error
@@ -175,8 +175,13 @@ func (c *cli) value(s string) (string, error) {
 	if err != nil {
 		return "", workspace.Errorf(workspace.Invalid, "the value cannot be read: %w", err)
 	}
-	if !utf8.Valid(b) {
-		return "", workspace.Errorf(workspace.Invalid, "the content of %s is not UTF-8 text, which an argument has to be", name)
+	return string(b), checkText(string(b), "the content of "+name)
+}
+
+// checkText refuses what JSON cannot carry unchanged.
+func checkText(s, what string) error {
+	if utf8.ValidString(s) {
+		return nil
 	}
-	return string(b), nil
+	return workspace.Errorf(workspace.Invalid, "%s is not UTF-8 text, which an argument has to be", what)
 }

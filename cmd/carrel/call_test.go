@@ -78,6 +78,7 @@ func TestCallFiles(t *testing.T) {
 	}
 	w.write("binary", "\xff\x00")
 	w.fails(workspace.Invalid, "not UTF-8", "call", "writeFile", "path=a", "content=@binary")
+	w.fails(workspace.Invalid, "not UTF-8", "call", "writeFile", "path=a", "content=\xff")
 	w.fails(workspace.Invalid, "no such file", "call", "writeFile", "path=a", "content=@missing")
 }
 

@@ -129,7 +129,11 @@ func (c *cli) printEvent(r workspace.Record, asJSON bool) error {
 		_, err := fmt.Fprintln(c.stdout, printable(strings.TrimRight(line, " ")))
 		return err
 	}
-	b, err := json.Marshal(eventInfo{r.Seq, r.At.UTC(), r.Type, r.Version, r.Actor, r.Client, r.Session, r.Key, r.Payload})
+	payload := json.RawMessage(r.Payload)
+	if len(payload) > 0 && !json.Valid(payload) { // damaged, but to be seen
+		payload, _ = json.Marshal(string(payload))
+	}
+	b, err := json.Marshal(eventInfo{r.Seq, r.At.UTC(), r.Type, r.Version, r.Actor, r.Client, r.Session, r.Key, payload})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"carrel.dev/server"
 	"carrel.dev/server/mcpwire"
 	"carrel.dev/tools"
+	"carrel.dev/tools/args"
 	"carrel.dev/workspace"
 )
 
@@ -39,7 +40,7 @@ func (c *cli) mcp() *cobra.Command {
 		Example: "  carrel mcp\n" +
 			"  carrel mcp --repo app --repo lib=lib.git#main\n" +
 			"  carrel mcp --workspace /agents/demo --create --tool-names underscore",
-		Args: cobra.NoArgs,
+		Args: usageArgs(cobra.NoArgs, "mcp takes no arguments, only flags"),
 		RunE: c.does(func(ctx context.Context, _ []string) error { return c.serveMCP(ctx, f) }),
 	}
 	flags := cmd.Flags()
@@ -113,8 +114,8 @@ func (c *cli) bind(ctx context.Context, p *workspace.Project, f mcpFlags) (works
 	}
 	caller := workspace.Caller{Client: c.running.CommandPath()}
 	if f.create {
-		_, err := tools.WorkspaceCreate(ctx, tools.Call{Project: p, Caller: caller}, tools.WorkspaceCreateIn{Path: f.workspace})
-		if err != nil {
+		digest := args.Digest(tools.WorkspaceCreateIn{Path: f.workspace})
+		if _, err := p.Create(ctx, caller, workspace.CreateRequest{ID: id, Digest: digest}); err != nil {
 			return "", err
 		}
 	}
@@ -153,13 +154,13 @@ func (c *cli) warnUncommitted(ctx context.Context, h *home, repos []workspace.Re
 // client starts it.
 func (c *cli) explain(h *home, o *offer, f mcpFlags) {
 	c.note("Serving MCP on stdin and stdout, until the input ends (Ctrl-D).")
-	c.note("  project  %s", o.project.Name())
-	c.note("  data     %s", h.path)
-	for _, r := range o.repos {
-		c.note("  %s  %s on %s, from %s", r.Path, r.Policy, r.Branch, location(r.Source))
-	}
+	c.note("  project    %s", o.project.Name())
+	c.note("  data       %s", h.path)
 	if f.workspace != "" {
 		c.note("  workspace  %s", f.workspace)
+	}
+	for _, r := range o.repos {
+		c.note("  %s  %s on %s, from %s", r.Path, r.Policy, r.Branch, location(r.Source))
 	}
 	c.note("\nFor the configuration of a client:\n%s\n", clientConfig(h, o, f))
 }
@@ -171,24 +172,24 @@ func clientConfig(h *home, o *offer, f mcpFlags) string {
 	if err != nil {
 		binary = "carrel"
 	}
-	args := []string{"mcp", "--data", h.path, "--project", o.project.Name()}
+	line := []string{"mcp", "--data", h.path, "--project", o.project.Name()}
 	for _, r := range o.repos {
 		if !r.Source.Managed {
-			args = append(args, "--repo", strings.TrimPrefix(string(r.Path), "/repos/")+"="+r.Source.Location)
+			line = append(line, "--repo", strings.TrimPrefix(string(r.Path), "/repos/")+"="+r.Source.Location)
 		}
 	}
 	if f.workspace != "" {
-		args = append(args, "--workspace", f.workspace, "--create")
+		line = append(line, "--workspace", f.workspace, "--create")
 	}
 	if f.tools != string(server.Core) {
-		args = append(args, "--tools", f.tools)
+		line = append(line, "--tools", f.tools)
 	}
-	args = append(args, "--tool-names=underscore")
+	line = append(line, "--tool-names=underscore")
 	type command struct {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	b, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]command{"carrel": {binary, args}}}, "", "  ")
+	b, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]command{"carrel": {binary, line}}}, "", "  ")
 	if err != nil {
 		panic("carrel: a configuration always encodes: " + err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,6 +167,23 @@ func TestProjectOfACheckout(t *testing.T) {
 		}
 	}
 
+	// Processes that start at the same time agree.
+	w.checkout("fresh", map[string]string{"a": "a"})
+	w.Chdir("fresh")
+	var starting sync.WaitGroup
+	for range 4 {
+		starting.Go(func() {
+			if err := run(w.Context(), []string{"mcp"}, strings.NewReader(""), io.Discard, io.Discard); err != nil {
+				t.Errorf("at the same time: %v", err)
+			}
+		})
+	}
+	starting.Wait()
+	if got := strings.Count(w.carrel("events"), "repo/created"); got != 1 {
+		t.Errorf("at the same time: got %d registrations, want 1", got)
+	}
+
+	w.Chdir(w.dir)
 	w.carrel("repo", "add", "lib.git")
 	w.Chdir("lib.git") // the project that has it
 	w.mcp("--workspace", "/agents/a", "--create").end()

@@ -84,12 +84,12 @@ func (c *cli) projectAround(ctx context.Context, h *home) (string, error) {
 // projectHaving names the one project that has a source, or "". Several are
 // Invalid.
 func (h *home) projectHaving(ctx context.Context, s workspace.Source) (string, error) {
-	names, err := h.host.Projects(ctx)
+	all, err := h.host.Projects(ctx)
 	if err != nil {
 		return "", err
 	}
 	var having []string
-	for _, name := range names {
+	for _, name := range all {
 		catalog, err := h.catalog(ctx, name)
 		if err != nil {
 			return "", err
@@ -120,11 +120,11 @@ func (h *home) catalog(ctx context.Context, project string) (*workspace.Catalog,
 // directoryIn is where a directory on disk is in the mount of a repo, "" if it is
 // not in the repository's work tree.
 func directoryIn(repo workspace.Repo, dir string) workspace.Path {
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil || repo.Source.Managed {
 		return ""
 	}
-	rel, err := filepath.Rel(repo.Source.Location, real)
+	rel, err := filepath.Rel(repo.Source.Location, resolved)
 	switch {
 	case err != nil || !filepath.IsLocal(rel):
 		return ""

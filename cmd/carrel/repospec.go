@@ -82,7 +82,8 @@ var remote = regexp.MustCompile(`^([a-z][a-z0-9+.-]*://|[A-Za-z0-9._-]+@[A-Za-z0
 func isURL(s string) bool { return remote.MatchString(s) }
 
 func notImported(url string) error {
-	name := strings.TrimSuffix(url[strings.LastIndexAny(url, "/:")+1:], ".git")
+	trimmed := strings.TrimRight(url, "/")
+	name := derivedName(strings.TrimSuffix(trimmed[strings.LastIndexAny(trimmed, "/:")+1:], ".git"))
 	return workspace.Errorf(workspace.Invalid, "%s is a URL, and repositories cannot be imported yet", url).
 		Hinted("Clone it with `git clone --bare %s %s.git`, then name the path %s.git.", url, name, name)
 }

@@ -43,6 +43,7 @@ func TestParseRepoSpec(t *testing.T) {
 		{"#main", repoSpec{}, workspace.Invalid, "PATH"},
 		{"https://example.com/team/app.git", repoSpec{}, workspace.Invalid, "git clone --bare https://example.com/team/app.git app.git"},
 		{"n=ssh://host/app", repoSpec{}, workspace.Invalid, "git clone --bare ssh://host/app app.git"},
+		{"https://example.com/app/", repoSpec{}, workspace.Invalid, "git clone --bare https://example.com/app/ app.git"},
 		{"git@example.com:app.git", repoSpec{}, workspace.Invalid, "git clone --bare git@example.com:app.git app.git"},
 	}
 	for _, tt := range tests {

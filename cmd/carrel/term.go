@@ -60,10 +60,10 @@ func (c *cli) page(text string) error {
 	if !isTerminal(c.stdout) || pager == "cat" {
 		return c.print(text)
 	}
+	const notFound = 127 // the shell's status for a command that is not there
 	cmd := exec.Command("sh", "-c", pager)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(withNewline(text)), c.stdout, c.stderr
 	cmd.Env = append(os.Environ(), "LESS="+cmp.Or(c.getenv("LESS"), "FRX")) // as git sets it
-	const notFound = 127                                                    // the shell's status for a command that is not there
 	err := cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == notFound {
 		return c.print(text)

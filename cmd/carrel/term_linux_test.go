@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -114,37 +113,9 @@ func TestServeFromATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"/repos/app  branch on main, from " + filepath.Join(w.dir, "app") + "\n", "data     " + filepath.Join(w.dir, "data"),
+		"/repos/app  branch on main, from " + filepath.Join(w.dir, "app") + "\n", "data       " + filepath.Join(w.dir, "data"),
 		`"--tool-names=underscore"`, `"/agents/a"`,
 	} {
 		w.has(stderr.String(), want)
 	}
-}
-
-// TestProcesses runs carrel as a process of its own.
-func TestProcesses(t *testing.T) {
-	w := newWorld(t)
-	tests := []struct {
-		args   []string
-		status int
-		stderr string
-	}{
-		{[]string{"repo", "add", "app"}, 0, ""},
-		{[]string{"workspace", "create", "/agents/a"}, 0, ""},
-		{[]string{"call", "--workspace", "/agents/a", "writeFile", "path=/repos/app/main.go", "content=one"}, 0, ""},
-		{[]string{"commit", "--workspace", "/agents/a", "-m", "one"}, 0, ""},
-		{[]string{"commit", "--workspace", "/agents/a", "-m", "one"}, 1, "carrel: git.commit: nothing to commit\n"},
-		{[]string{"commit", "--workspace", "/agents/a"}, 2, "carrel: required flag(s) \"message\" not set\nSee `carrel commit --help`.\n"},
-	}
-	for _, tt := range tests {
-		cmd := exec.Command(os.Args[0], tt.args...)
-		cmd.Env = append(os.Environ(), asCarrel+"=1")
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		cmd.Run()
-		if got := cmd.ProcessState.ExitCode(); got != tt.status || stderr.String() != tt.stderr {
-			t.Errorf("%v: got status %d, stderr %q, want %d, %q", tt.args, got, stderr.String(), tt.status, tt.stderr)
-		}
-	}
-	w.has(w.carrel("workspace", "list"), "carrel commit")
 }

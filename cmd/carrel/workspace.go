@@ -9,7 +9,6 @@ import (
 func (c *cli) workspace() *cobra.Command {
 	return c.group(&cobra.Command{
 		Use:     "workspace",
-		Aliases: []string{"ws"},
 		Short:   "Create, list, show and delete workspaces",
 		Example: "  carrel workspace list",
 	}, c.workspaceCreate(), c.workspaceList(), c.workspaceShow(), c.workspaceDelete())

@@ -208,3 +208,31 @@ func TestDataPath(t *testing.T) {
 		}
 	}
 }
+
+// TestProcesses runs carrel as a process of its own.
+func TestProcesses(t *testing.T) {
+	w := newWorld(t)
+	tests := []struct {
+		args   []string
+		status int
+		stderr string
+	}{
+		{[]string{"repo", "add", "app"}, 0, ""},
+		{[]string{"workspace", "create", "/agents/a"}, 0, ""},
+		{[]string{"call", "--workspace", "/agents/a", "writeFile", "path=/repos/app/main.go", "content=one"}, 0, ""},
+		{[]string{"commit", "--workspace", "/agents/a", "-m", "one"}, 0, ""},
+		{[]string{"commit", "--workspace", "/agents/a", "-m", "one"}, 1, "carrel: git.commit: nothing to commit\n"},
+		{[]string{"commit", "--workspace", "/agents/a"}, 2, "carrel: required flag(s) \"message\" not set\nSee `carrel commit --help`.\n"},
+	}
+	for _, tt := range tests {
+		cmd := exec.Command(os.Args[0], tt.args...)
+		cmd.Env = append(os.Environ(), asCarrel+"=1")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != tt.status || stderr.String() != tt.stderr {
+			t.Errorf("%v: got status %d, stderr %q, want %d, %q", tt.args, got, stderr.String(), tt.status, tt.stderr)
+		}
+	}
+	w.has(w.carrel("workspace", "list"), "carrel commit")
+}

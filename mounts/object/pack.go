@@ -64,7 +64,8 @@ func openPack(idxPath string, number uint64) (p *pack, err error) {
 	return p, nil
 }
 
-func packPath(idxPath string) string { return strings.TrimSuffix(idxPath, ".idx") + ".pack" }
+func packPath(index string) string { return strings.TrimSuffix(index, ".idx") + ".pack" }
+func indexPath(pack string) string { return strings.TrimSuffix(pack, ".pack") + ".idx" }
 
 // mapFile maps a file for reading. An empty one is errPack.
 func mapFile(name string) ([]byte, fs.FileInfo, error) {

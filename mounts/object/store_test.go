@@ -307,7 +307,7 @@ func damage(t *testing.T, git *gittest.Repo, name string) {
 	if err := os.Chmod(name, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	step := max(len(whole)/60, 1)
+	step := max(len(whole)/40, 1)
 	failures := 0
 	for at := 0; at < len(whole); at += step {
 		bad := bytes.Clone(whole)

@@ -53,6 +53,7 @@ func (s *Store) Write(ctx context.Context, objects []Pending, w *Writer) (releas
 	if err := durable.MkdirAll(b.packs, 0o777, w.Share); err != nil {
 		return nil, unavailable(err)
 	}
+	s.forgetRemoved(set)
 	var lacking []Pending
 	seen := map[workspace.OID]bool{}
 	for _, o := range objects {
@@ -70,6 +71,16 @@ func (s *Store) Write(ctx context.Context, objects []Pending, w *Writer) (releas
 		b.discard()
 	}
 	return b.release, err
+}
+
+// forgetRemoved ends the distrust of packs that are not there any more.
+func (s *Store) forgetRemoved(set *files) {
+	s.unmoved.Range(func(pack, _ any) bool {
+		if set.byPath[indexPath(pack.(string))] == nil {
+			s.unmoved.Delete(pack)
+		}
+		return true
+	})
 }
 
 // settled is how old a file must be for the kernel to have written it to disk by

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"slices"
 
 	"carrel.dev/workspace"
 )
@@ -56,7 +57,7 @@ func (p *plan) announce() error {
 	for name, e := range p.kept {
 		m.Entries[name] = e
 	}
-	for _, name := range append(p.mkdirs, p.writes...) {
+	for _, name := range slices.Concat(p.mkdirs, p.writes) {
 		e := m.Entries[name]
 		if n := nodeOf(p.want[name]); !e.ours(n) {
 			e.Next = append(e.Next[:len(e.Next):len(e.Next)], n)
