@@ -196,7 +196,7 @@ func (p *Project) changeRepo(ctx context.Context, caller Caller, path RepoPath, 
 			{Stream: p.stream(string(path)), Last: last, Events: []Event{event}},
 			{Stream: p.stream(ProjectStream), Last: Any, Events: home},
 		}, nil)
-		if KindOf(err) == Conflict && ctx.Err() == nil {
+		if isAppendConflict(err) && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {

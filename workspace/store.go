@@ -114,8 +114,8 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("stream %s ends at %d, not at %d", e.Stream.Name, e.Got, e.Want)
 }
 
-// Is makes a ConflictError answer for the kind Conflict.
-func (e *ConflictError) Is(target error) bool { return target == Conflict }
+// Unwrap gives the kind, Conflict.
+func (e *ConflictError) Unwrap() error { return Conflict }
 
 // MissingBodiesError says which bodies an append named that are not stored.
 // Putting them again and repeating the append is safe.
@@ -129,5 +129,5 @@ func (e *MissingBodiesError) Error() string {
 	return "bodies are not in the store: " + strings.Join(ids, ", ")
 }
 
-// Is makes a MissingBodiesError answer for the kind Unavailable.
-func (e *MissingBodiesError) Is(target error) bool { return target == Unavailable }
+// Unwrap gives the kind, Unavailable.
+func (e *MissingBodiesError) Unwrap() error { return Unavailable }

@@ -133,7 +133,7 @@ func mutateLocked[R any](ctx context.Context, w *Workspace, decide func(ctx cont
 			return none, err
 		}
 		err = w.commit(ctx, s, d, r)
-		if errors.Is(err, Conflict) && isAppendConflict(err) && ctx.Err() == nil {
+		if isAppendConflict(err) && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {

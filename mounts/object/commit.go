@@ -34,7 +34,7 @@ func ParseCommit(content []byte) (*Commit, error) {
 		case i == 0 && key == "tree":
 			c.Tree, err = workspace.ParseOID(value)
 		case i == 0:
-			err = errCommit
+			err = workspace.Corrupt
 		case key == "parent":
 			var parent workspace.OID
 			parent, err = workspace.ParseOID(value)
@@ -47,7 +47,7 @@ func ParseCommit(content []byte) (*Commit, error) {
 			encoding = value
 		}
 		if err != nil {
-			return nil, errCommit
+			return nil, corruptf("a commit object is malformed")
 		}
 	}
 	c.Message = decode(encoding, message)
@@ -56,8 +56,6 @@ func ParseCommit(content []byte) (*Commit, error) {
 	}
 	return c, nil
 }
-
-var errCommit = corruptf("a commit object is malformed")
 
 // parseSignature reads "Name <email> seconds zone". Damaged parts are zero.
 func parseSignature(s string) (workspace.Signature, time.Time) {

@@ -47,6 +47,9 @@ func (s *Store) Lock(ctx context.Context, ref string, id workspace.OID, wait tim
 			return nil, unavailable(err)
 		}
 		if time.Now().After(deadline) {
+			if !errors.Is(err, fs.ErrExist) {
+				return nil, unavailable(err)
+			}
 			return nil, busy(ref)
 		}
 		select {
