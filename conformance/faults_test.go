@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"carrel.dev/workspace"
 )
@@ -263,5 +266,70 @@ func TestRefusedRefUpdateLeavesNothing(t *testing.T) {
 				t.Errorf("%s, %s: refs %q, were %q", prepare, name, after, before)
 			}
 		}
+	}
+}
+
+// busy is a store to which somebody else appends just before every configuration.
+type busy struct {
+	workspace.StoreWithFeed
+	interfere func()
+	times     atomic.Int32
+}
+
+func (b *busy) Append(ctx context.Context, batches ...workspace.Batch) ([]workspace.Record, error) {
+	configures := slices.ContainsFunc(batches[0].Events, func(e workspace.Event) bool { return e.Type == workspace.WorkspaceConfigured })
+	if configures && b.times.Add(-1) >= 0 {
+		b.interfere()
+	}
+	return b.StoreWithFeed.Append(ctx, batches...)
+}
+
+// TestConfigureIsPlannedAgain lets other writers append between the plan of a
+// configuration and its append.
+//
+// Cases: CF-11
+func TestConfigureIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	var store *busy
+	r := newRig(t, nil)
+	r.repo("app", map[string]string{"a": "a\n"})
+	r.open(func(c *workspace.Config) {
+		store = &busy{StoreWithFeed: c.Store}
+		c.Store = store
+	})
+	w := r.create("/agents/a", nil)
+	store.interfere = func() { r.append("/agents/a", "agent/thought", `{}`) }
+	configure := func(point string) error {
+		_, err := w.Configure(t.Context(), map[string]workspace.MountPatch{point: {workspace.FieldRepo: str("/repos/app"), workspace.FieldPolicy: str("read-only")}})
+		return err
+	}
+	store.times.Store(4)
+	if err := configure("/four"); err != nil {
+		t.Errorf("with four conflicts: %v", err)
+	}
+	store.times.Store(100)
+	if err := configure("/hundred"); workspace.KindOf(err) != workspace.Conflict {
+		t.Errorf("with conflicts without end: got %v, want conflict", err)
+	}
+	if got := 100 - store.times.Load(); got != 5 {
+		t.Errorf("planned %d times, want 5", got)
+	}
+	// A plan that would be refused on the newer state is refused: the file that
+	// comes between lies at the new mount's point.
+	store.interfere = func() {
+		store.times.Store(0)
+		r.open(nil)
+		write(t, r.workspace("/agents/a"), "/repos/app/x", "x")
+	}
+	store.times.Store(1)
+	if err := configure("/repos/app/x"); workspace.KindOf(err) != workspace.Conflict {
+		t.Errorf("over a file that came between: got %v, want conflict", err)
+	}
+	points := []string{}
+	for _, m := range snapshot(t, w).Table.Mounts {
+		points = append(points, string(m.Point))
+	}
+	if diff := cmp.Diff([]string{"/four", "/repos/app"}, points); diff != "" {
+		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
 }

@@ -41,36 +41,14 @@ func query(v any, path string) (any, bool, error) {
 // element applies one pair of brackets.
 func element(v any, inner, rest string) (any, bool, error) {
 	if strings.HasPrefix(inner, `"`) {
-		name, err := strconv.Unquote(inner)
-		if err != nil {
-			return nil, false, fmt.Errorf("[%s]: %w", inner, err)
-		}
-		object, ok := v.(map[string]any)
-		if !ok {
-			return nil, false, nil
-		}
-		next, ok := object[name]
-		if !ok {
-			return nil, false, nil
-		}
-		return query(next, rest)
+		return quotedField(v, inner, rest)
 	}
 	list, ok := v.([]any)
 	if !ok {
 		return nil, false, nil
 	}
 	if inner == "*" {
-		all := []any{}
-		for _, e := range list {
-			found, ok, err := query(e, rest)
-			if err != nil {
-				return nil, false, err
-			}
-			if ok {
-				all = append(all, found)
-			}
-		}
-		return all, true, nil
+		return each(list, rest)
 	}
 	if field, want, ok := strings.Cut(inner, "="); ok {
 		for _, e := range list {
@@ -92,4 +70,35 @@ func element(v any, inner, rest string) (any, bool, error) {
 		return nil, false, nil
 	}
 	return query(list[i], rest)
+}
+
+func quotedField(v any, inner, rest string) (any, bool, error) {
+	name, err := strconv.Unquote(inner)
+	if err != nil {
+		return nil, false, fmt.Errorf("[%s]: %w", inner, err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, false, nil
+	}
+	next, ok := object[name]
+	if !ok {
+		return nil, false, nil
+	}
+	return query(next, rest)
+}
+
+// each is what the rest of a path names in the elements that have it.
+func each(list []any, rest string) (any, bool, error) {
+	all := []any{}
+	for _, e := range list {
+		found, ok, err := query(e, rest)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			all = append(all, found)
+		}
+	}
+	return all, true, nil
 }

@@ -12,6 +12,8 @@
 //   - fsck: what may enter a repository
 //   - ignore: .gitignore rules
 //   - checkout: the files on disk around a repository
+//   - gitconfig: the format of git's configuration, and of .gitmodules
+//   - durable: files and directories that survive a crash
 //
 // README.md beside this file says what is understood and what is refused.
 //

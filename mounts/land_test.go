@@ -462,14 +462,20 @@ func TestBlobThatIsNowhere(t *testing.T) {
 	r, s, git := bare(t, map[string]string{"a": "1"})
 	c := change(t, r, s, "main", map[string]string{"a": "2"})
 	lie := c
-	c.Open = nil
-	p, err := r.Propose(ctx, c)
-	if err != nil {
-		t.Fatal(err)
+	var p workspace.Proposal
+	for _, open := range []func(ctxType, workspace.OID) ([]byte, error){
+		nil, func(ctxType, workspace.OID) ([]byte, error) { return nil, workspace.NotExist },
+	} {
+		var err error
+		c.Open = open
+		if p, err = r.Propose(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Land(ctx); !errors.Is(err, workspace.Corrupt) {
+			t.Errorf("nowhere: got %v, want corrupt", err)
+		}
 	}
-	if err := p.Land(ctx); !errors.Is(err, workspace.Corrupt) {
-		t.Errorf("nowhere: got %v, want corrupt", err)
-	}
+	var err error
 	lie.Open = func(ctxType, workspace.OID) ([]byte, error) { return []byte("other"), nil }
 	if p, err = r.Propose(ctx, lie); err != nil {
 		t.Fatal(err)

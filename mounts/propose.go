@@ -133,15 +133,22 @@ func (p *proposal) build(ctx context.Context) error {
 	return err
 }
 
-// content returns a blob that an edit names: from the repository, or from
-// whoever made the change.
+// content returns a blob that an edit names: from whoever made the change, or
+// else from the repository.
 func (p *proposal) content(ctx context.Context, blob workspace.OID) ([]byte, error) {
+	var openErr error = workspace.NotExist
+	if p.change.Open != nil {
+		var content []byte
+		if content, openErr = p.change.Open(ctx, blob); openErr == nil {
+			return content, nil
+		}
+	}
 	content, err := p.repo.objects.BlobIfPresent(blob)
-	if !errors.Is(err, workspace.NotExist) {
+	switch {
+	case !errors.Is(err, workspace.NotExist):
 		return content, err
+	case !errors.Is(openErr, workspace.NotExist):
+		return nil, openErr
 	}
-	if p.change.Open == nil {
-		return nil, workspace.Errorf(workspace.Corrupt, "blob %s is neither in the repository nor in the change", blob)
-	}
-	return p.change.Open(ctx, blob)
+	return nil, workspace.Errorf(workspace.Corrupt, "blob %s is neither in the repository nor in the change", blob)
 }

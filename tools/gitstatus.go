@@ -254,8 +254,11 @@ func warnings(ctx context.Context, s *workspace.Snapshot, mounts []*workspace.Mo
 	seen := map[workspace.RepoPath]bool{}
 	var list []string
 	for _, m := range mounts {
-		if lost, err := s.Lost(ctx, m); err == nil && lost {
+		if state, err := s.WorkBranch(ctx, m); err == nil && state.Lost {
 			list = append(list, fmt.Sprintf("Somebody removed or rewrote the work branch %s: %s is read at the last commit made here.", m.Branch, m.Point))
+		} else if err == nil && state.Behind {
+			list = append(list, fmt.Sprintf("%s has commits that the work branch %s of %s lacks. Once the work branch is merged there, the workspace follows %s again.",
+				m.Upstream, m.Branch, m.Point, m.Upstream))
 		}
 		if seen[m.Repo] {
 			continue

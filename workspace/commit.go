@@ -287,20 +287,21 @@ func (w *Workspace) change(ctx context.Context, s *Snapshot, m *Mount, r CommitR
 			Hinted("The changes stay private to this workspace.")
 	case v.lost:
 		return c, Errorf(Conflict, "somebody removed or rewrote the work branch %s", m.Branch).At(string(m.Point)).
-			Hinted("The last commit made here is %s: put the branch back there, or revert and start again in a new workspace.", v.base)
+			Hinted("Put it back with `git branch -f %s %s` in the repository, or merge that commit; until then the work stays here.", m.Branch, v.base)
 	case m.Policy == WorkBranch:
-		return c, w.onWorkBranch(ctx, s, m, &c)
+		return c, w.onWorkBranch(ctx, s, v, &c)
 	}
 	return c, nil
 }
 
 // onWorkBranch directs a commit to the workspace's branch in the repo, which the
 // first one makes.
-func (w *Workspace) onWorkBranch(ctx context.Context, s *Snapshot, m *Mount, c *Change) error {
-	cfg := s.live.host.cfg
+func (w *Workspace) onWorkBranch(ctx context.Context, s *Snapshot, v *view, c *Change) error {
+	cfg, m := s.live.host.cfg, v.mount
 	branch := w.workBranch()
 	c.Keep = "refs/carrel/" + cfg.DataID + "/" + strings.TrimPrefix(branch, "carrel/")
 	if !m.Work.IsZero() {
+		c.Expect = v.work // behind Parent if the upstream has merged it, none if it was removed then
 		return nil
 	}
 	if other, taken := s.State.Work[m.Repo]; taken {

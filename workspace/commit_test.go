@@ -325,6 +325,56 @@ func TestWorkBranch(t *testing.T) {
 
 func policy(p Policy) *string { s := string(p); return &s }
 
+// TestWorkBranchMerged: once the upstream has everything of a work branch, which
+// people then often remove, the workspace follows the upstream again.
+func TestWorkBranchMerged(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("removed %v", removed), func(t *testing.T) {
+			b := newBench(t, map[string]map[string]string{"app": {"a": "1\n", "b": "1\n"}})
+			w := b.create("/agents/a", map[string]MountPatch{"/repos/app": {FieldPolicy: policy(WorkBranch)}})
+			w.write("/repos/app/a", "2\n")
+			c := w.commit("/repos/app")
+			b.outside("app", map[string]string{"other": "x\n"})
+			if state := w.workBranchState("/repos/app"); !state.Behind || state.Lost {
+				t.Errorf("after main moved on: %+v", state)
+			}
+			clone := t.TempDir()
+			b.run("", "clone", "-q", b.root+"/app.git", clone)
+			b.run(clone, "merge", "-q", "-m", "merge", "origin/"+c.Branch)
+			b.run(clone, "push", "-q", "origin", "HEAD:main")
+			if removed {
+				b.git("app", "update-ref", "-d", "refs/heads/"+c.Branch)
+			}
+			b.outside("app", map[string]string{"b": "main\n"})
+			if got := w.read("/repos/app/a") + w.read("/repos/app/b"); got != "2\nmain\n" {
+				t.Errorf("after the merge it reads %q", got)
+			}
+			if state := w.workBranchState("/repos/app"); state != (WorkState{}) {
+				t.Errorf("after the merge: %+v", state)
+			}
+			w.write("/repos/app/a", "3\n")
+			head := b.git("app", "rev-parse", "main")
+			if again := w.commit("/repos/app"); again.Branch != c.Branch {
+				t.Errorf("the next commit went to %s", again.Branch)
+			}
+			if got := b.git("app", "rev-parse", c.Branch+"^"); got != head {
+				t.Errorf("it lies on %s, not on main at %s", got, head)
+			}
+			b.fsck("app")
+		})
+	}
+}
+
+func (s *space) workBranchState(mount string) WorkState {
+	s.t.Helper()
+	snap := s.snap()
+	state, err := snap.WorkBranch(context.Background(), snap.Table.At(Path(mount)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return state
+}
+
 func TestWorkBranchOfSomebodyElse(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
 	patch := map[string]MountPatch{"/repos/app": {FieldPolicy: policy(WorkBranch)}}

@@ -67,7 +67,8 @@ type Change struct {
 	Branch string
 	Expect OID
 	// Parent is the new commit's only parent, whose tree the edits apply to; the
-	// zero id makes a root commit. It differs from Expect when Branch is new.
+	// zero id makes a root commit. It differs from Expect when Branch is new, or
+	// is moved on to what has merged it.
 	Parent OID
 	Edits  []TreeEdit // sorted by path; removals apply before additions
 	// Open returns the content of a blob that an edit names and the repository

@@ -45,10 +45,16 @@ type Snapshot struct {
 type view struct {
 	once  sync.Once
 	mount *Mount
-	base  OID  // the commit that the mount is read at
-	lost  bool // the work branch is gone or was rewritten: base is the last commit made here
-	tree  Tree
-	err   error
+	base  OID // the commit that the mount is read at
+	// work is where the work branch stands; zero if there is none.
+	work OID
+	// lost says that the work branch has lost what was committed here: it was
+	// rewritten, or removed without having been merged. base is that commit.
+	lost bool
+	// behind says that the upstream has commits which the work branch lacks.
+	behind bool
+	tree   Tree
+	err    error
 }
 
 func newSnapshot(l *live, s *State, t *Table) *Snapshot {
@@ -94,30 +100,75 @@ func (v *view) open(ctx context.Context, cfg *Config) error {
 	return mountError(m, err)
 }
 
-// float finds the head of the branch that the mount is read at. A work branch
-// that lost our last commit is read at that commit.
+// float finds the commit that a mount is read at: the head of its branch. A work
+// branch of which the upstream has everything, or that is gone after it was
+// merged, has nothing of its own: the mount follows its upstream again. One that
+// lost the last commit made here is read at that commit.
 func (v *view) float(ctx context.Context, cfg *Config) error {
 	m := v.mount
-	head, err := cfg.Trees.Head(ctx, m.Source, m.Branch)
-	if m.Work.IsZero() || head == m.Work {
+	if m.Work.IsZero() {
+		head, err := cfg.Trees.Head(ctx, m.Source, m.Branch)
 		v.base = head
 		return mountError(m, err)
 	}
-	if err == nil && !head.IsZero() {
-		contains := true
-		if a, ok := cfg.Trees.(Ancestry); ok {
-			contains, err = a.Contains(ctx, m.Source, head, m.Work)
-		}
-		if err == nil && contains {
-			v.base = head
-			return nil
-		}
-	}
-	if err != nil && !errors.Is(err, NotExist) {
+	work, err := headOrNone(ctx, cfg, m.Source, m.Branch)
+	if err != nil {
 		return mountError(m, err)
 	}
-	v.base, v.lost = m.Work, true
+	up, err := headOrNone(ctx, cfg, m.Source, m.Upstream)
+	if err != nil {
+		return mountError(m, err)
+	}
+	ours := m.Work // what must not get lost
+	if !work.IsZero() {
+		kept, err := contains(ctx, cfg, m.Source, work, m.Work)
+		if err != nil {
+			return mountError(m, err)
+		}
+		if !kept {
+			v.base, v.lost = m.Work, true
+			return nil
+		}
+		ours = work
+	}
+	merged, err := contains(ctx, cfg, m.Source, up, ours)
+	if err != nil {
+		return mountError(m, err)
+	}
+	switch {
+	case merged:
+		v.base, v.work = up, work
+	case work.IsZero():
+		v.base, v.lost = m.Work, true
+	default:
+		v.base, v.work = work, work
+		known, err := contains(ctx, cfg, m.Source, work, up)
+		v.behind = !known
+		return mountError(m, err)
+	}
 	return nil
+}
+
+// headOrNone is Head with the zero id for a branch that is not there.
+func headOrNone(ctx context.Context, cfg *Config, s Source, branch string) (OID, error) {
+	head, err := cfg.Trees.Head(ctx, s, branch)
+	if errors.Is(err, NotExist) {
+		return OID{}, nil
+	}
+	return head, err
+}
+
+// contains reports whether a tip builds on a commit. Trees without ancestry know
+// that of a commit and itself only.
+func contains(ctx context.Context, cfg *Config, s Source, tip, commit OID) (bool, error) {
+	if tip == commit || commit.IsZero() {
+		return true, nil
+	}
+	a, ok := cfg.Trees.(Ancestry)
+	if tip.IsZero() || !ok {
+		return false, nil
+	}
+	return a.Contains(ctx, s, tip, commit)
 }
 
 // mountError tells which mount could not be read.
@@ -336,14 +387,22 @@ func (h *Host) body(ctx context.Context, id OID, size int64) ([]byte, error) {
 	return b, err
 }
 
-// Lost reports whether a mount's work branch is gone or was rewritten, so that
-// it is read at the last commit made here.
-func (s *Snapshot) Lost(ctx context.Context, m *Mount) (bool, error) {
+// WorkState is how the work branch of a mount stands.
+type WorkState struct {
+	// Lost: it was rewritten, or removed without having been merged, and the
+	// mount is read at the last commit made here.
+	Lost bool
+	// Behind: the upstream has commits that it lacks.
+	Behind bool
+}
+
+// WorkBranch returns how the work branch of a mount stands; zero without one.
+func (s *Snapshot) WorkBranch(ctx context.Context, m *Mount) (WorkState, error) {
 	v, err := s.view(ctx, m)
 	if err != nil {
-		return false, err
+		return WorkState{}, err
 	}
-	return v.lost, nil
+	return WorkState{Lost: v.lost, Behind: v.behind}, nil
 }
 
 // Log returns up to limit commits of a mount from its base back, newest first;

@@ -38,7 +38,7 @@ func Entry(name string, node workspace.Node) error {
 			Hinted("Choose another name: some file systems take this one for .git.")
 	case node.OID.IsZero():
 		return complain("nullSha1", "%q has no content id", name)
-	case node.Mode != node.Mode.Canonical() || node.Mode == workspace.ModeFile&^0o7777:
+	case node.Mode == 0 || node.Mode != node.Mode.Canonical():
 		return complain("badFilemode", "%q has the mode %o, which git does not write", name, node.Mode)
 	}
 	return special(name, node.Mode.Kind())
