@@ -56,12 +56,14 @@ type RevertOut struct {
 	Workspace string `json:"workspace"`
 	Path      string `json:"path"`
 	Reverted  int    `json:"reverted"` // private entries that were dropped
+
+	note string
 }
 
 // Render says what was dropped.
 func (o RevertOut) Render() Rendering {
 	if o.Reverted == 0 {
-		return Rendering{Text: fmt.Sprintf("nothing of %s was changed here", o.Path)}
+		return Rendering{Text: fmt.Sprintf("nothing of %s was changed here", o.Path), Notes: notes(o.note)}
 	}
 	return Rendering{Text: fmt.Sprintf("reverted %s: dropped %s", o.Path, plural(o.Reverted, "private change"))}
 }
@@ -80,7 +82,11 @@ func Revert(ctx context.Context, w *workspace.Workspace, in RevertIn) (RevertOut
 		return RevertOut{}, err
 	}
 	n, err := w.Revert(ctx, t.path)
-	return RevertOut{string(w.ID()), t.path.String(), n}, err
+	out := RevertOut{Workspace: string(w.ID()), Path: t.path.String(), Reverted: n}
+	if n == 0 && err == nil {
+		out.note = t.absentNote(ctx)
+	}
+	return out, err
 }
 
 // ResetIn are the arguments of reset.

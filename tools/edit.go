@@ -61,13 +61,13 @@ const maxEditDiff = 16 << 10
 
 // Edit replaces text in a file.
 func Edit(ctx context.Context, w *workspace.Workspace, in EditIn) (EditOut, error) {
-	edits, err := in.edits()
-	if err != nil {
-		return EditOut{}, err
-	}
 	t, err := aim(ctx, w, in.Path, "")
 	if err != nil {
 		return EditOut{}, err
+	}
+	edits, err := in.edits()
+	if err != nil {
+		return EditOut{}, about(t.path, err)
 	}
 	var done applied
 	apply := func(cur workspace.Found, content []byte) ([]byte, error) {
@@ -93,6 +93,10 @@ func Edit(ctx context.Context, w *workspace.Workspace, in EditIn) (EditOut, erro
 
 // edits returns what is to be replaced.
 func (in EditIn) edits() ([]textedit.Edit, error) {
+	if len(in.Edits) == 0 && in.OldString == "" {
+		return nil, workspace.Errorf(workspace.Invalid, "missing argument `oldString`, which must not be empty, or `edits`").
+			Hinted("Use `writeFile` to create a file or to replace all of one.")
+	}
 	if len(in.Edits) == 0 {
 		return []textedit.Edit{{Old: in.OldString, New: in.NewString, All: in.ReplaceAll}}, nil
 	}

@@ -67,7 +67,7 @@ func GitCommit(ctx context.Context, w *workspace.Workspace, in GitCommitIn) (Git
 	if err != nil {
 		return GitCommitOut{}, err
 	}
-	m, err := committable(ctx, s, in.Scope)
+	m, err := committable(ctx, s, in)
 	if err != nil {
 		return GitCommitOut{}, err
 	}
@@ -97,15 +97,25 @@ func GitCommit(ctx context.Context, w *workspace.Workspace, in GitCommitIn) (Git
 	return out, nil
 }
 
-// committable returns the mount to commit: the one that a scope names, or the
-// only one with changes.
-func committable(ctx context.Context, s *workspace.Snapshot, scope string) (*workspace.Mount, error) {
-	if scope != "" {
-		mounts, err := inScope(s, scope)
+// committable returns the mount to commit: the one that the scope names, or the
+// paths lie in, or the only one with changes.
+func committable(ctx context.Context, s *workspace.Snapshot, in GitCommitIn) (*workspace.Mount, error) {
+	if in.Scope != "" {
+		mounts, err := inScope(s, in.Scope)
 		if err != nil {
 			return nil, err
 		}
 		return mounts[0], nil
+	}
+	if len(in.Paths) > 0 && strings.HasPrefix(in.Paths[0], "/") {
+		p, err := workspace.ParsePath(in.Paths[0])
+		if err != nil {
+			return nil, err
+		}
+		if m := s.Table.Route(p); m != nil {
+			return m, nil
+		}
+		return nil, workspace.Errorf(workspace.Invalid, "is in no mount").At(p.String()).Hinted("The mounts are: %s.", points(s.Table.Mounts))
 	}
 	dirty, err := dirtyMounts(ctx, s)
 	switch {

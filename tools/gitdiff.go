@@ -31,12 +31,13 @@ type GitDiffOut struct {
 	Truncated bool       `json:"truncated"`
 
 	text string
+	note string
 }
 
 // Render gives the diff.
 func (o GitDiffOut) Render() Rendering {
 	if len(o.Files) == 0 {
-		return Rendering{Text: "no uncommitted changes"}
+		return Rendering{Text: "no uncommitted changes", Notes: notes(o.note)}
 	}
 	return Rendering{Text: o.text}
 }
@@ -87,7 +88,11 @@ func GitDiff(ctx context.Context, w *workspace.Workspace, in GitDiffIn) (GitDiff
 	if err != nil {
 		return GitDiffOut{}, err
 	}
-	return newGitDiffOut(w, d), nil
+	out := newGitDiffOut(w, d)
+	if in.Path != "" && len(out.Files) == 0 {
+		out.note = target{w, s, in.Path, below}.absentNote(ctx)
+	}
+	return out, nil
 }
 
 func newGitDiffOut(w *workspace.Workspace, d *diff.Result) GitDiffOut {

@@ -32,11 +32,14 @@ type GlobOut struct {
 
 // Render lists the paths, one a line.
 func (o GlobOut) Render() Rendering {
-	text := strings.Join(o.Paths, "\n")
+	text, where := strings.Join(o.Paths, "\n"), ""
 	if len(o.Paths) == 0 {
 		text = fmt.Sprintf("no files match below %s", o.searched)
+		if workspace.Scratch.Contains(workspace.Path(o.searched)) {
+			where = "A relative pattern is below /workspace unless path says otherwise. Repositories are below /repos: try /repos/**/NAME."
+		}
 	}
-	return Rendering{Text: text, Notes: notes(leftOut(o.Ignored), goesOn(o.NextCursor))}
+	return Rendering{Text: text, Notes: notes(where, leftOut(o.Ignored), goesOn(o.NextCursor))}
 }
 
 // leftOut counts the files that ignore rules keep out of a list.
@@ -44,7 +47,7 @@ func leftOut(ignored int) string {
 	if ignored == 0 {
 		return ""
 	}
-	return fmt.Sprintf("[%s that git ignores left out]", plural(ignored, "matching file"))
+	return fmt.Sprintf("[left out because git ignores it: %s]", plural(ignored, "private file"))
 }
 
 func glob() *Tool {

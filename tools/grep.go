@@ -157,13 +157,15 @@ func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 		if f.Path < g.cursor.After || f.Path == g.cursor.After && g.cursor.Line == 0 || g.filter != nil && !g.filter.Match(f.Path.String()) {
 			continue
 		}
-		ignored, err := g.snap.Ignored(ctx, f)
-		if err != nil {
-			return err
-		}
-		if ignored {
-			g.out.Ignored++
-			continue
+		if f.Path != top { // a file that is named is searched whatever git thinks of it
+			ignored, err := g.snap.Ignored(ctx, f)
+			if err != nil {
+				return err
+			}
+			if ignored {
+				g.out.Ignored++
+				continue
+			}
 		}
 		line, err := g.file(ctx, f)
 		if err != nil {

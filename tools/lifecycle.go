@@ -106,6 +106,13 @@ func snapshotOf(ctx context.Context, c Call, id workspace.ID) (*workspace.Snapsh
 	return w.Snapshot(ctx)
 }
 
+// commitsGo says in words what a policy does.
+var commitsGo = map[workspace.Policy]string{
+	workspace.CommitToMain: "commits land there",
+	workspace.WorkBranch:   "commits go to a work branch of this workspace",
+	workspace.ReadOnly:     "read-only, nothing is committed",
+}
+
 // describe names a workspace's mounts in lines.
 func describe(s *workspace.Snapshot) string {
 	const most = 20
@@ -115,7 +122,7 @@ func describe(s *workspace.Snapshot) string {
 			fmt.Fprintf(&b, "and %d more mounts\n", len(s.Table.Mounts)-most)
 			break
 		}
-		fmt.Fprintf(&b, "%s: %s on %s\n", m.Point, m.Policy, m.Branch)
+		fmt.Fprintf(&b, "%s: %s, %s\n", m.Point, m.Branch, commitsGo[m.Policy])
 	}
 	fmt.Fprintf(&b, "%s: private scratch, never committed", workspace.Scratch)
 	return b.String()

@@ -97,7 +97,7 @@ func (o *ReadFileOut) fill(content []byte, in ReadFileIn, room int) error {
 	d := textpage.Describe(content)
 	o.EOL, o.Encoding = d.EOL, d.Encoding
 	if !d.IsText {
-		o.text = fmt.Sprintf("[%s, %d bytes: not text]", d.Kind, len(content))
+		o.text = fmt.Sprintf("[%s, %s, which cannot be shown as text]", d.Kind, plural(len(content), "byte"))
 		if mime, ok := textpage.Image(content); ok && len(content) <= maxImage {
 			o.data = &Data{MIME: mime, Bytes: content, Image: true}
 			return nil
@@ -114,6 +114,9 @@ func (o *ReadFileOut) fill(content []byte, in ReadFileIn, room int) error {
 	o.text, o.TotalLines, o.Truncated = page.Text, page.TotalLines, page.Truncated
 	o.StartLine, o.EndLine = page.StartLine, page.EndLine
 	o.NextOffset, o.NextColumn = page.NextOffset, page.NextColumn
+	if len(content) == 0 {
+		o.note = "[empty file]"
+	}
 	if page.Truncated {
 		o.note = fmt.Sprintf("[lines %d–%d of %d; next offset %d%s]", page.StartLine, page.EndLine, page.TotalLines, page.NextOffset, column(page.NextColumn))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"carrel.dev/tools/args"
@@ -49,7 +50,24 @@ func past(s *workspace.Snapshot, at string) (*workspace.Snapshot, error) {
 // been meant.
 func (t target) lookup(ctx context.Context) (workspace.Found, error) {
 	f, err := t.snap.Lookup(ctx, t.path)
+	if errors.Is(err, workspace.NotExist) {
+		if above := t.snap.CheckAbove(ctx, t.path); above != nil {
+			err = above
+		}
+	}
 	return f, t.explain(ctx, err)
+}
+
+// absentNote says what a path that is nowhere may have been meant for, "" for one
+// that is there, or is committed.
+func (t target) absentNote(ctx context.Context) string {
+	for _, s := range []*workspace.Snapshot{t.snap, t.snap.AtBase()} {
+		if _, err := s.Lookup(ctx, t.path); err == nil {
+			return ""
+		}
+	}
+	_, err := t.lookup(ctx)
+	return lines(fmt.Sprintf("Nothing is at %s.", t.path), workspace.HintOf(err))
 }
 
 // explain adds what a caller may have meant to the error of a path that is not
@@ -89,18 +107,20 @@ func (t target) onDisk() string {
 	return ""
 }
 
-// inOneMount looks for a relative path in the mounts.
+// inOneMount looks for a relative path in the mounts, with the name of one before
+// it or without.
 func (t target) inOneMount(ctx context.Context) string {
-	if strings.HasPrefix(t.spelling, "/") {
+	if strings.HasPrefix(t.spelling, "/") || !t.path.Below(workspace.Scratch) {
 		return ""
 	}
-	var found []workspace.Path
+	rel := t.path.Rel(workspace.Scratch)
+	candidates := []workspace.Path{workspace.Root.Join(rel), workspace.Path("/repos").Join(rel)}
 	for _, m := range t.snap.Table.Mounts {
-		p := m.Point.Join(t.path.Rel(workspace.Scratch))
-		if !m.Point.Contains(p) || !workspace.Scratch.Contains(t.path) {
-			continue
-		}
-		if _, err := t.snap.Lookup(ctx, p); err == nil {
+		candidates = append(candidates, m.Point.Join(rel))
+	}
+	var found []workspace.Path
+	for _, p := range candidates {
+		if _, err := t.snap.Lookup(ctx, p); err == nil && !slices.Contains(found, p) {
 			found = append(found, p)
 		}
 	}

@@ -213,6 +213,12 @@ func choose(c *collector, r CommitRequest) ([]FileChange, error) {
 	named := func(p Path) bool {
 		return r.Paths == nil || slices.ContainsFunc(r.Paths, func(q Path) bool { return q.Contains(p) })
 	}
+	for _, q := range r.Paths {
+		if !slices.ContainsFunc(c.changes, func(fc FileChange) bool { return q.Contains(fc.Path) }) {
+			return nil, Errorf(Invalid, "nothing is changed at %s", q).At(string(c.mount.Point)).
+				Hinted("`git.status` lists what is.")
+		}
+	}
 	var chosen, conflicts []FileChange
 	ignored := 0
 	for _, fc := range c.changes {
@@ -232,7 +238,7 @@ func choose(c *collector, r CommitRequest) ([]FileChange, error) {
 	if len(chosen) == 0 {
 		e := Errorf(Invalid, "nothing to commit").At(string(c.mount.Point))
 		if ignored > 0 {
-			e = e.Hinted("%d ignored files are left out: name them in paths and pass force: true to commit them.", ignored)
+			e = e.Hinted("Left out because git ignores them: %d. Name them in paths and pass force: true to commit them.", ignored)
 		}
 		return nil, e
 	}
@@ -243,7 +249,7 @@ func choose(c *collector, r CommitRequest) ([]FileChange, error) {
 func conflictError(m *Mount, conflicts []FileChange) error {
 	const most = 20
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d conflicting paths, nothing was committed", len(conflicts))
+	fmt.Fprintf(&b, "nothing was committed, because of conflicts: %d", len(conflicts))
 	for i, fc := range conflicts {
 		if i == most {
 			fmt.Fprintf(&b, "\nand %d more", len(conflicts)-most)
@@ -252,7 +258,7 @@ func conflictError(m *Mount, conflicts []FileChange) error {
 		fmt.Fprintf(&b, "\n%s: %s (base %s, ours %s, theirs %s)", fc.Path, fc.Conflict, side(fc.Base), side(fc.Ours), side(fc.Theirs))
 	}
 	return Errorf(Conflict, "%s", b.String()).At(string(m.Point)).
-		Hinted("For each path: look at your change with `git.diff` and keep it, `revert` the path to take theirs, and edit again.")
+		Hinted("For each path: keep your change as `git.diff` shows it, see theirs with `readFile` at \"base\", `revert` the path, and edit again.")
 }
 
 func side(n Node) string {

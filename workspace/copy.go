@@ -12,7 +12,8 @@ type Moved struct {
 }
 
 // Copy copies a file, a symlink or a directory with all below it, keeping modes
-// and links. If something is at the target it is Exist, unless overwrite is set.
+// and links. If something is at the target it is Exist, unless overwrite is set:
+// then a file replaces a file and a directory a directory, as a whole.
 func (w *Workspace) Copy(ctx context.Context, from, to Path, overwrite bool) (Moved, error) {
 	return w.transfer(ctx, from, to, overwrite, false)
 }
@@ -104,14 +105,22 @@ func (st *stage) makeWay(ctx context.Context, src Found, to Path, overwrite bool
 	if err != nil || cur.Path == "" {
 		return false, err
 	}
-	if !overwrite {
+	inside := to.Join(src.Path.Base())
+	switch {
+	case cur.Kind == Dir && src.Kind != Dir:
+		return false, Errorf(IsDir, "is a directory").At(to.String()).Hinted("Name the new path itself: did you mean %s?", inside)
+	case !overwrite && cur.Kind == Dir:
+		return false, Errorf(Exist, "a directory is there").At(to.String()).
+			Hinted("Did you mean %s? Pass overwrite: true to replace the whole directory.", inside)
+	case !overwrite:
 		return false, Errorf(Exist, "a %s is there", cur.Kind).At(to.String()).Hinted("Pass overwrite: true to replace it.")
-	}
-	if cur.Kind != Dir && src.Kind != Dir {
+	case cur.Kind != Dir && src.Kind == Dir:
+		return false, Errorf(NotDir, "is a %s, which a directory cannot replace", cur.Kind).At(to.String())
+	case cur.Kind != Dir:
 		return true, writableKind(cur)
 	}
-	_, err = st.delete(ctx, to, true)
-	return true, err
+	gone, err := st.delete(ctx, to, true)
+	return gone.Deleted, err
 }
 
 // copyNode sets one node at its new path.

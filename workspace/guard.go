@@ -61,24 +61,30 @@ func (s *Snapshot) guardNew(ctx context.Context, p Path) (*Mount, Found, error) 
 	if err != nil {
 		return nil, Found{}, err
 	}
-	for d := range p.Ancestors {
-		f, err := s.Lookup(ctx, d)
-		if errors.Is(err, NotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, Found{}, err
-		}
-		if f.Kind != Dir {
-			return nil, Found{}, s.below(ctx, p, f)
-		}
-		break
+	if err := s.CheckAbove(ctx, p); err != nil {
+		return nil, Found{}, err
 	}
 	f, err := s.Lookup(ctx, p)
 	if errors.Is(err, NotExist) {
 		return m, Found{}, nil
 	}
 	return m, f, err
+}
+
+// CheckAbove is NotDir if something above p is no directory, so that nothing can
+// stand at p. What a link points to is in the hint; links are not followed.
+func (s *Snapshot) CheckAbove(ctx context.Context, p Path) error {
+	for d := range p.Ancestors {
+		f, err := s.Lookup(ctx, d)
+		if errors.Is(err, NotExist) {
+			continue
+		}
+		if err == nil && f.Kind != Dir {
+			err = s.below(ctx, p, f)
+		}
+		return err
+	}
+	return nil
 }
 
 // below is why nothing can stand below a node that is no directory.
