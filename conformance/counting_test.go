@@ -133,11 +133,13 @@ func readFiles(t *testing.T, w *workspace.Workspace, paths ...string) map[string
 	if err != nil {
 		t.Fatal(err)
 	}
+	shown := out.Render()
+	blocks := append([]string{shown.Text}, shown.More...)
 	got := map[string]string{}
 	for p, text := range out.Files {
 		got[p] = "null"
 		if text != nil {
-			got[p] = *text
+			got[p] = blocks[text.Block]
 		}
 	}
 	return got

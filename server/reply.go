@@ -36,6 +36,7 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 	if shown.Text != "" || shown.Data == nil {
 		r.Text = append(r.Text, shown.Text)
 	}
+	r.Text = append(r.Text, shown.More...)
 	for _, n := range append(slices.Clone(shown.Notes), note) {
 		if n = v.say(n); n != "" {
 			r.Text = append(r.Text, n)

@@ -17,24 +17,42 @@ type ReadFilesIn struct {
 // ReadFilesOut is the result of readFiles.
 type ReadFilesOut struct {
 	Workspace string `json:"workspace"`
-	// Files has the text of each path, as the caller spelled it; null for one
-	// that is not there or is no text.
-	Files map[string]*string `json:"files"`
+	// Files says which block of the content is the text of each path, as the
+	// caller spelled it; null for one that is not there or is no text.
+	Files map[string]*FileText `json:"files"`
 
-	order []string
+	blocks []string
+	absent []string
 }
 
-// Render gives each file under a header line.
+// FileText is the text of one file.
+type FileText struct {
+	Version string `json:"version"`
+	Size    int    `json:"size"`  // bytes
+	Block   int    `json:"block"` // of the content, from 0
+}
+
+// Render gives each text as a block of its own, after one that names it.
 func (o ReadFilesOut) Render() Rendering {
-	var b strings.Builder
-	for _, p := range o.order {
-		if text := o.Files[p]; text != nil {
-			fmt.Fprintf(&b, "==> %s (%d bytes) <==\n%s\n", p, len(*text), *text)
-		} else {
-			fmt.Fprintf(&b, "==> %s: no text file <==\n", p)
-		}
+	blocks := o.blocks
+	if len(o.absent) > 0 {
+		blocks = append(blocks, "no text file at:\n"+strings.Join(o.absent, "\n"))
 	}
-	return Rendering{Text: b.String()}
+	if len(blocks) == 0 {
+		return Rendering{Text: "no paths"}
+	}
+	return Rendering{Text: blocks[0], More: blocks[1:]}
+}
+
+// add gives a path its blocks; text is nil for one without text.
+func (o *ReadFilesOut) add(spelling string, f workspace.Found, text []byte) {
+	if text == nil {
+		o.Files[spelling] = nil
+		o.absent = append(o.absent, spelling)
+		return
+	}
+	o.blocks = append(o.blocks, fmt.Sprintf("%s (%s):", spelling, plural(len(text), "byte")), string(text))
+	o.Files[spelling] = &FileText{f.OID.String(), len(text), len(o.blocks) - 1}
 }
 
 func readFiles() *Tool {
@@ -66,35 +84,36 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 	if err != nil {
 		return ReadFilesOut{}, err
 	}
-	out := ReadFilesOut{Workspace: string(w.ID()), Files: map[string]*string{}}
+	out := ReadFilesOut{Workspace: string(w.ID()), Files: map[string]*FileText{}}
 	room := limits.ResultBytes - reserve
 	for i, f := range found {
-		spelling := in.Paths[i]
-		if _, twice := out.Files[spelling]; twice {
+		if _, twice := out.Files[in.Paths[i]]; twice {
 			continue
 		}
-		out.order = append(out.order, spelling)
-		out.Files[spelling] = nil
-		if f.Path == "" {
-			w.Serve(paths[i], f)
-		}
-		if f.Kind != workspace.File {
-			continue
-		}
-		content, err := s.Content(ctx, f)
+		text, err := textOf(ctx, s, f)
 		if err != nil {
 			return ReadFilesOut{}, err
 		}
-		if !textpage.Describe(content).IsText {
-			continue
-		}
-		if room -= len(content); room < 0 {
+		if room -= len(text) + len(in.Paths[i]); room < 0 {
 			return ReadFilesOut{}, workspace.Errorf(workspace.Limit, "the files are larger than %d bytes together", limits.ResultBytes).
 				Hinted("Read fewer at once, or large ones page by page with `readFile`.")
 		}
-		w.Serve(paths[i], f)
-		whole := string(content)
-		out.Files[spelling] = &whole
+		if f.Path == "" || text != nil {
+			w.Serve(paths[i], f)
+		}
+		out.add(in.Paths[i], f, text)
 	}
 	return out, nil
+}
+
+// textOf returns a file's text, nil for what is no text file.
+func textOf(ctx context.Context, s *workspace.Snapshot, f workspace.Found) ([]byte, error) {
+	if f.Kind != workspace.File {
+		return nil, nil
+	}
+	content, err := s.Content(ctx, f)
+	if err != nil || !textpage.Describe(content).IsText {
+		return nil, err
+	}
+	return append([]byte{}, content...), nil
 }

@@ -61,8 +61,10 @@ type Output interface {
 // Rendering is a result in the form that a model reads.
 type Rendering struct {
 	Text string
-	// Notes are further blocks of text. Unlike Text, which may be a file's
-	// content, they are Carrel's own words and may name tools in backquotes.
+	// More are further blocks like Text, which may be the content of files.
+	More []string
+	// Notes are blocks after those. They are Carrel's own words and may name tools
+	// in backquotes.
 	Notes []string
 	// Data is an image or another content in bytes, nil for none.
 	Data *Data

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 
+	"carrel.dev/mounts/durable"
 	"carrel.dev/mounts/gitdir"
 	"carrel.dev/mounts/refs"
 	"carrel.dev/workspace"
@@ -23,22 +24,13 @@ func (c *counter) modified() error {
 		}
 		differs, err := c.differs(e)
 		if err != nil {
-			return workspace.Errorf(workspace.Unavailable, "a file of the checkout cannot be read: %w", cause(err)).At(e.path)
+			return workspace.Errorf(workspace.Unavailable, "a file of the checkout cannot be read: %w", durable.Cause(err)).At(e.path)
 		}
 		if differs || e.intention {
 			c.changed[e.path] = true
 		}
 	}
 	return nil
-}
-
-// cause is an error without the path of the host.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // differs reports whether a file on disk is not what the index says.

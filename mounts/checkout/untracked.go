@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"carrel.dev/mounts/durable"
 	"carrel.dev/mounts/gitdir"
 	"carrel.dev/mounts/ignore"
 	"carrel.dev/workspace"
@@ -33,7 +34,7 @@ func readRules(name string) ([]byte, error) {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, workspace.Errorf(workspace.Unavailable, "the checkout's ignore rules cannot be read: %w", cause(err))
+		return nil, workspace.Errorf(workspace.Unavailable, "the checkout's ignore rules cannot be read: %w", durable.Cause(err))
 	}
 	return text, nil
 }
@@ -48,7 +49,7 @@ func (c *counter) walk(dir string, at *ignore.Dir) error {
 		return nil
 	}
 	if err != nil {
-		return workspace.Errorf(workspace.Unavailable, "a directory of the checkout cannot be read: %w", cause(err)).At(dir)
+		return workspace.Errorf(workspace.Unavailable, "a directory of the checkout cannot be read: %w", durable.Cause(err)).At(dir)
 	}
 	for _, e := range entries {
 		path := e.Name()

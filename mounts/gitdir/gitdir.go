@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"carrel.dev/mounts/durable"
 	"carrel.dev/workspace"
 )
 
@@ -223,10 +224,6 @@ func unreadable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		kind = workspace.NotExist
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return workspace.Errorf(kind, "the repository cannot be read: %w", err).
+	return workspace.Errorf(kind, "the repository cannot be read: %w", durable.Cause(err)).
 		Hinted("Check that it is where it was and that this process may read it.")
 }

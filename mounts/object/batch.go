@@ -86,7 +86,7 @@ func (b *batch) publish() error {
 		}
 	}
 	for _, f := range b.files {
-		if err := os.Rename(f.Name(), f.name); err != nil {
+		if err := durable.RenameInto(f.Name(), f.name, 0o777, b.Share); err != nil {
 			return unavailable(err)
 		}
 	}

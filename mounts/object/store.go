@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"carrel.dev/mounts/durable"
 	"carrel.dev/workspace"
 )
 
@@ -187,11 +188,7 @@ func classify(id workspace.OID, err error) error {
 // unavailable is a repository that cannot be read now. The cause may name a file
 // of the host, and stays out of the message.
 func unavailable(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
 	return &workspace.Error{Kind: workspace.Unavailable,
-		Err:  fmt.Errorf("the repository's objects cannot be read: %w", err),
+		Err:  fmt.Errorf("the repository's objects cannot be used: %w", durable.Cause(err)),
 		Hint: "Check that the repository is where it was and that this process may read it."}
 }

@@ -33,6 +33,7 @@ import (
 	"sync"
 	"time"
 
+	"carrel.dev/mounts/durable"
 	"carrel.dev/workspace"
 	"golang.org/x/sys/unix"
 )
@@ -230,14 +231,6 @@ func broken(ref string) error {
 // unavailable is a repository that cannot be read or written now. The path of
 // the host stays out of the message.
 func unavailable(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		err = p.Err
-	case errors.As(err, &l):
-		err = l.Err
-	}
-	return workspace.Errorf(workspace.Unavailable, "the repository's refs cannot be used: %w", err).
+	return workspace.Errorf(workspace.Unavailable, "the repository's refs cannot be used: %w", durable.Cause(err)).
 		Hinted("Check that the repository is where it was and that this process may write to it.")
 }
