@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"carrel.dev/tools/textpage"
@@ -36,12 +37,21 @@ type FileText struct {
 func (o ReadFilesOut) Render() Rendering {
 	blocks := o.blocks
 	if len(o.absent) > 0 {
-		blocks = append(blocks, "no text file at:\n"+strings.Join(o.absent, "\n"))
+		blocks = append(blocks, "no text file at:\n"+strings.Join(firstFew(o.absent), "\n"))
 	}
 	if len(blocks) == 0 {
 		return Rendering{Text: "no paths"}
 	}
 	return Rendering{Text: blocks[0], More: blocks[1:]}
+}
+
+// firstFew cuts a list of names to what is worth reading.
+func firstFew(names []string) []string {
+	const most = 100
+	if len(names) <= most {
+		return names
+	}
+	return append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", len(names)-most))
 }
 
 // add gives a path its blocks; text is nil for one without text.
@@ -94,7 +104,7 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 		if err != nil {
 			return ReadFilesOut{}, err
 		}
-		if room -= len(text) + len(in.Paths[i]); room < 0 {
+		if room -= len(text); room < 0 {
 			return ReadFilesOut{}, workspace.Errorf(workspace.Limit, "the files are larger than %d bytes together", limits.ResultBytes).
 				Hinted("Read fewer at once, or large ones page by page with `readFile`.")
 		}
