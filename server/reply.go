@@ -17,7 +17,9 @@ type Reply struct {
 	// Text is for a model to read: what the tool says, then notes; of an error
 	// one block, the sentence and on the next line what to do.
 	Text []string
-	Data *tools.Data // an image or other bytes, nil for none
+	// Contents is how many of the blocks the tool gives; those after it are notes.
+	Contents int
+	Data     *tools.Data // an image or other bytes, nil for none
 	// Fields are the facts for a program: a JSON object that names its
 	// workspace. An error has none.
 	Fields json.RawMessage
@@ -37,6 +39,7 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 		r.Text = append(r.Text, shown.Text)
 	}
 	r.Text = append(r.Text, shown.More...)
+	r.Contents = len(r.Text)
 	for _, n := range append(slices.Clone(shown.Notes), note) {
 		if n = v.say(n); n != "" {
 			r.Text = append(r.Text, n)

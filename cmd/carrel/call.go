@@ -114,9 +114,15 @@ func (c *cli) callTool(ctx context.Context, a *asking, name string, args []strin
 // printAnswer prints what a tool says; Carrel's own words about a content go to
 // stderr, so that the content alone is on stdout, exactly.
 func (c *cli) printAnswer(t *tools.Tool, r server.Reply) error {
+	raw := r.Data != nil && !r.Data.Image
+	if raw {
+		if _, err := c.stdout.Write(r.Data.Bytes); err != nil {
+			return err
+		}
+	}
 	for i, text := range r.Text {
 		switch {
-		case i > 0:
+		case i >= r.Contents || raw:
 			c.note("%s", text)
 		case t.TextOnly && !isTerminal(c.stdout):
 			if _, err := io.WriteString(c.stdout, text); err != nil {

@@ -24,6 +24,12 @@ func TestCall(t *testing.T) {
 	w.carrel("call", "writeFile", "path=x", "content=true", "executable=true")
 	w.has(w.carrel("call", "stat", "path=x"), "mode 100755")
 	w.has(w.carrel("call", "readFiles", `paths=["n","x"]`), "123")
+
+	// Bytes come out as they are.
+	w.carrel("call", "writeFileBytes", "path=b", "base64=AP8K")
+	if got, want := w.carrel("call", "readFileBytes", "path=b"), "\x00\xff\n"; got != want {
+		t.Errorf("readFileBytes: got %q, want %q", got, want)
+	}
 	w.fails("", "must be an array", "call", "readFiles", "paths=n")
 
 	// Every command is a process of its own, and names its workspace.

@@ -34,6 +34,8 @@ func (c *cli) mcp() *cobra.Command {
 		Short: "Serve an agent over MCP, on stdin and stdout",
 		Long: "Serve an agent over MCP, on stdin and stdout.\n\n" +
 			"A repository is served in place: nothing is copied, and what is checked out is never touched.\n" +
+			"--repo adds it to the project, for good, and every agent of a project sees all of its repositories:\n" +
+			"the project default, unless --project names another.\n" +
 			"Without --repo and --project the repository around the working directory is served, in the project\n" +
 			"that has it, else in one of its own. With --workspace every call acts on that workspace; without,\n" +
 			"the agent makes or opens one.",
@@ -44,7 +46,7 @@ func (c *cli) mcp() *cobra.Command {
 		RunE: c.does(func(ctx context.Context, _ []string) error { return c.serveMCP(ctx, f) }),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.repos, "repo", nil, "repository to serve, as [NAME=]PATH[#BRANCH]; may be repeated")
+	flags.StringArrayVar(&f.repos, "repo", nil, "repository to add and serve, as [NAME=]PATH[#BRANCH]; may be repeated")
 	flags.StringVar(&f.workspace, "workspace", "", "bind every call to this workspace, for example /agents/demo")
 	flags.BoolVar(&f.create, "create", false, "create the workspace if it does not exist")
 	flags.StringVar(&f.tools, "tools", string(server.Core), "tools to offer: core or all")
