@@ -131,6 +131,9 @@ func (h *Host) catchUp(ctx context.Context) error {
 	defer h.feed.Unlock()
 	for {
 		records, end, err := h.cfg.Store.Since(ctx, h.position)
+		if errors.Is(err, Corrupt) {
+			return h.stepOver(ctx, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -143,6 +146,25 @@ func (h *Host) catchUp(ctx context.Context) error {
 		}
 		h.position = end
 	}
+}
+
+// stepOver goes on after a damaged record: what is in memory reads its own stream
+// again, so that only whoever needs the damaged one fails.
+func (h *Host) stepOver(ctx context.Context, damage error) error {
+	end, err := h.cfg.Store.End(ctx)
+	if err != nil {
+		return err
+	}
+	h.cfg.Log.Error("a damaged record", "err", damage)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.projects {
+		if err := p.reread(ctx); err != nil {
+			return err
+		}
+	}
+	h.position = end
+	return nil
 }
 
 // handOn gives records to the loaded streams that they belong to.

@@ -129,6 +129,13 @@ func (l *live) take(ctx context.Context, r Record) error {
 	return nil
 }
 
+// reread has the stream read on by whoever asks next.
+func (l *live) reread() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fails = errUnloaded
+}
+
 // redraws reports whether a record may change the mount table. A write routes to
 // the mount that its owner names, so it matters only to mounts that wait for
 // content to go away.

@@ -73,9 +73,26 @@ func (p *Project) handOn(ctx context.Context, r Record) error {
 		return p.takeCatalog(ctx, r)
 	}
 	if l := p.live[ID(r.Stream.Name)]; l != nil {
-		return l.take(ctx, r)
+		// A failure is the workspace's own: whoever uses it next is told.
+		if err := l.take(ctx, r); err != nil {
+			p.host.cfg.Log.Warn("stream not followed", "workspace", l.id, "err", err)
+		}
 	}
 	return nil
+}
+
+// reread takes in what the project's stream holds now, and has the workspaces
+// read theirs when they are asked for.
+func (p *Project) reread(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.loaded {
+		return nil
+	}
+	for _, l := range p.live {
+		l.reread()
+	}
+	return p.advance(ctx)
 }
 
 // takeCatalog reduces one record of the project's stream. The caller holds mu.
