@@ -57,6 +57,9 @@ func Stat(ctx context.Context, w *workspace.Workspace, in StatIn) (StatOut, erro
 	if err != nil {
 		return StatOut{}, err
 	}
+	if in.At == "" && f.Kind != workspace.Dir {
+		w.Serve(t.path, f)
+	}
 	size, err := t.snap.Size(ctx, f)
 	out := StatOut{
 		Workspace: string(w.ID()), Path: f.Path.String(), Kind: string(f.Kind), Size: size,

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 )
 
 // Written is what a write did.
@@ -154,8 +153,8 @@ func (st *stage) put(ctx context.Context, m *Mount, p Path, e Entry) error {
 
 // coveredAbove reports whether an entry above p hides what the lower has at p.
 func (st *stage) coveredAbove(p Path, m *Mount) bool {
-	parent := p.Dir()
-	return m != nil && parent != m.Point && st.now.hidden(parent, m)
+	_, _, covered := st.now.cover(p, m)
+	return covered
 }
 
 func writableKind(f Found) error {
@@ -243,113 +242,20 @@ func (st *stage) mkdir(ctx context.Context, p Path) (created bool, err error) {
 	if cur.Path != "" {
 		return false, Errorf(Exist, "a %s is there", cur.Kind).At(p.String())
 	}
-	st.setDir(p, m)
-	return true, nil
+	return true, st.setDir(ctx, p, m)
 }
 
-// setDir sets a directory that stands by itself. Over a whiteout it keeps hiding
-// what the whiteout hid.
-func (st *stage) setDir(p Path, m *Mount) {
+// setDir sets a directory that stands by itself. Over a whiteout, and below one,
+// it keeps hiding what that hid.
+func (st *stage) setDir(ctx context.Context, p Path, m *Mount) error {
 	e := Entry{Kind: Dir, Mode: ModeDir, Owner: m.Owner()}
-	if old, ok := st.now.entry(p, m); ok {
-		e.Base = old.Base
-	}
-	st.set(p, &e)
-}
-
-// Deleted is what a deletion did.
-type Deleted struct {
-	Path    Path
-	Deleted bool
-	Count   int // files and symlinks that are gone
-}
-
-// Delete removes a file or symlink, and a directory with all below it if
-// recursive is set. What is not there is no error.
-func (w *Workspace) Delete(ctx context.Context, p Path, recursive bool) (Deleted, error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Deleted, error) {
-		st := newStage(w, s)
-		r, err := st.delete(ctx, p, recursive)
-		if err != nil || !r.Deleted {
-			return decision{}, r, err
-		}
-		d, err := st.finish(ctx, "deleteFile")
-		return d, r, err
-	})
-}
-
-func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, error) {
-	m, err := st.now.place(p)
-	if err != nil {
-		return Deleted{}, err
-	}
-	f, err := st.now.Lookup(ctx, p)
-	if errors.Is(err, NotExist) {
-		return Deleted{Path: p}, nil
-	}
-	if err != nil {
-		return Deleted{}, err
-	}
-	r := Deleted{Path: p, Deleted: true, Count: 1}
-	if f.Kind == Dir {
-		if !recursive {
-			return Deleted{}, Errorf(IsDir, "is a directory").At(p.String()).Hinted("Pass recursive: true to delete it with all below it.")
-		}
-		r.Count = 0
-		for _, err := range st.now.Walk(ctx, p, nil) {
-			if err != nil {
-				return Deleted{}, err
-			}
-			r.Count++
-		}
-		if err := st.clearBelow(ctx, p, m); err != nil {
-			return Deleted{}, err
-		}
-	}
-	return r, st.whiteout(ctx, p, m)
-}
-
-// clearBelow takes the upper's own entries below a directory away. One whose
-// base the lower no longer has stays as a whiteout, so that the commit still
-// finds the conflict: what nobody here has seen is not to be deleted.
-func (st *stage) clearBelow(ctx context.Context, dir Path, m *Mount) error {
-	for p, e := range st.now.State.Upper.Below(dir) {
-		if e.Owner != m.Owner() {
-			continue
-		}
-		st.knows(p, Node{})
-		n, err := st.now.lowerNode(ctx, p, m)
-		if err != nil {
+	if _, ok := st.now.entry(p, m); ok || st.coveredAbove(p, m) {
+		var err error
+		if e.Base, err = st.baseFor(ctx, p, m); err != nil {
 			return err
 		}
-		if !st.landing(p) && (!n.present() || (Node{n.Mode.Canonical(), n.OID}) == e.Base.Node) {
-			st.set(p, nil)
-			continue
-		}
-		st.set(p, &Entry{Kind: Whiteout, Owner: e.Owner, Base: e.Base})
 	}
-	return nil
-}
-
-// whiteout makes what stands at p go away: by a mark over what the lower has,
-// else by dropping the upper's entry.
-func (st *stage) whiteout(ctx context.Context, p Path, m *Mount) error {
-	st.knows(p, Node{})
-	e, had := st.now.entry(p, m)
-	n, err := st.now.lowerNode(ctx, p, m)
-	if err != nil {
-		return err
-	}
-	added := had && e.Base.Node == Node{} // a file that is only ours: theirs, if any, shows again
-	if (!n.present() || added || st.coveredAbove(p, m)) && !st.landing(p) {
-		st.set(p, nil)
-		return nil
-	}
-	base, err := st.baseFor(ctx, p, m)
-	if err != nil {
-		return err
-	}
-	st.set(p, &Entry{Kind: Whiteout, Owner: m.Owner(), Base: base})
+	st.set(p, &e)
 	return nil
 }
 

@@ -71,7 +71,11 @@ func (w *Workspace) commitOnce(ctx context.Context, r CommitRequest) (c Commit, 
 	err = w.land(ctx, in)
 	switch KindOf(err) {
 	case "":
-		return in.result, false, w.endCommit(ctx, in, true)
+		if err := w.endCommit(ctx, in, true); err != nil {
+			// It has landed, whatever the store says: whoever mutates next records it.
+			w.live.host.cfg.Log.Error("a commit is not recorded yet", "workspace", w.live.id, "commit", in.result.Commit, "err", err)
+		}
+		return in.result, false, nil
 	case Conflict:
 		moved = w.branchMoved(ctx, in)
 	case Permission, Unavailable, Invalid:
@@ -201,7 +205,7 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 	return encode(WorkspaceCommitting, Committing{
 		Key: in.key, Mount: m.Point, Repo: m.Repo, Branch: change.Branch, Upstream: in.result.Upstream,
 		Parent: change.Parent, Commit: p.Commit(), By: s.live.host.cfg.Processes.Self(),
-		Changes: leaving(chosen, c),
+		Changes: leaving(chosen, c, p.Commit()),
 	}), nil
 }
 
@@ -232,7 +236,8 @@ func choose(c *collector, r CommitRequest) ([]FileChange, error) {
 			chosen = append(chosen, fc)
 		}
 	}
-	if len(conflicts) > 0 {
+	chosen, blocked := c.withParents(chosen)
+	if conflicts = append(conflicts, blocked...); len(conflicts) > 0 {
 		return nil, conflictError(c.mount, conflicts)
 	}
 	if len(chosen) == 0 {
@@ -243,6 +248,31 @@ func choose(c *collector, r CommitRequest) ([]FileChange, error) {
 		return nil, e
 	}
 	return chosen, nil
+}
+
+// withParents adds the deletions without which a chosen path cannot be committed:
+// of files that stand where it needs a directory. It returns those that conflict
+// apart.
+func (c *collector) withParents(chosen []FileChange) (all, conflicts []FileChange) {
+	picked := map[Path]bool{}
+	for _, fc := range chosen {
+		picked[fc.Path] = true
+	}
+	all = chosen
+	for _, fc := range c.changes {
+		if picked[fc.Path] || fc.Ours.present() {
+			continue
+		}
+		needed := slices.ContainsFunc(chosen, func(in FileChange) bool { return in.Ours.present() && in.Path.Below(fc.Path) })
+		switch {
+		case needed && fc.Conflict != "":
+			conflicts = append(conflicts, fc)
+		case needed:
+			all = append(all, fc)
+		}
+	}
+	slices.SortFunc(all, func(a, b FileChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return all, conflicts
 }
 
 // conflictError lists conflicts with what each side has.
@@ -262,10 +292,13 @@ func conflictError(m *Mount, conflicts []FileChange) error {
 }
 
 func side(n Node) string {
-	if !n.present() {
+	switch {
+	case !n.present():
 		return "absent"
+	case n.Mode == ModeFile:
+		return n.OID.String()
 	}
-	return n.OID.String()
+	return fmt.Sprintf("%s mode %06o", n.OID, n.Mode)
 }
 
 // change says where the commit goes and who makes it.
@@ -333,46 +366,4 @@ var notInBranch = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 func (w *Workspace) workBranch() string {
 	sum := sha256.Sum256([]byte(w.live.host.cfg.DataID + "\x00" + w.live.project.name + "\x00" + string(w.live.id)))
 	return "carrel/" + notInBranch.ReplaceAllString(w.live.id.Name(), "-") + "-" + hex.EncodeToString(sum[:4])
-}
-
-// leaving says what becomes of each entry once the changes are committed: one of
-// which everything is committed leaves, one that deleted a directory of which
-// only a part was committed stays.
-func leaving(chosen []FileChange, c *collector) []PathChange {
-	rest := map[Path]bool{}
-	picked := map[Path]bool{}
-	for _, fc := range chosen {
-		picked[fc.Path] = true
-	}
-	for _, fc := range c.changes {
-		if !picked[fc.Path] {
-			rest[fc.entry] = true
-		}
-	}
-	var changes []PathChange
-	done := map[Path]bool{}
-	for _, fc := range chosen {
-		p := fc.entry
-		e, _ := c.snap.State.Upper.Get(p)
-		if done[p] || rest[p] && fc.Path != p {
-			continue
-		}
-		done[p] = true
-		changes = append(changes, PathChange{Path: p, Before: plain(e), After: remainder(e)})
-	}
-	for _, p := range c.settled {
-		e, _ := c.snap.State.Upper.Get(p)
-		changes = append(changes, PathChange{Path: p, Before: plain(e), After: remainder(e)})
-	}
-	return changes
-}
-
-// remainder is what stays of an entry that was committed: of a directory that
-// somebody made, the directory.
-func remainder(e Entry) *Entry {
-	if e.Kind != Dir {
-		return nil
-	}
-	e.Base = Base{}
-	return plain(e)
 }

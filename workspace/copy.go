@@ -133,8 +133,7 @@ func (st *stage) copyNode(ctx context.Context, n Found, to Path) error {
 		if cur.Path != "" {
 			return nil
 		}
-		st.setDir(to, m)
-		return nil
+		return st.setDir(ctx, to, m)
 	}
 	content, err := st.content(ctx, n)
 	if err != nil {

@@ -14,16 +14,16 @@ func (w *Workspace) endCommit(ctx context.Context, in intent, landed bool) error
 	defer delete(w.live.inflight, in.key)
 	plain := &Workspace{w.live, w.caller}
 	plain.caller.Key = ""
-	_, err := mutateLocked(ctx, plain, func(_ context.Context, s *Snapshot) (decision, Commit, error) {
+	_, err := mutateLocked(ctx, plain, func(ctx context.Context, s *Snapshot) (decision, Commit, error) {
 		open, ok := s.State.Intents[in.key]
 		if !ok {
 			return decision{}, in.result, nil // somebody took us for dead and recorded it
 		}
-		d := s.endOf(open, landed)
+		d, err := s.endOf(ctx, open, landed)
 		if landed {
 			d.answered = &w.caller
 		}
-		return d, in.result, nil
+		return d, in.result, err
 	})
 	return err
 }
@@ -39,9 +39,9 @@ func (w *Workspace) abandon(ctx context.Context, key string) error {
 }
 
 // endOf returns the records that end an intent.
-func (s *Snapshot) endOf(in Committing, landed bool) decision {
+func (s *Snapshot) endOf(ctx context.Context, in Committing, landed bool) (decision, error) {
 	if !landed {
-		return decision{events: []Event{encode(WorkspaceCommitDrop, CommitDropped{in.Key})}}
+		return decision{events: []Event{encode(WorkspaceCommitDrop, CommitDropped{in.Key})}}, nil
 	}
 	p := s.live.project
 	done := Committed{Key: in.Key, Commit: in.Commit}
@@ -50,13 +50,81 @@ func (s *Snapshot) endOf(in Committing, landed bool) decision {
 			done.Changes = append(done.Changes, PathChange{Path: c.Path, Before: plain(e), After: after(c, e, in.Commit)})
 		}
 	}
+	moved, err := s.rebased(ctx, in)
+	if err != nil {
+		return decision{}, err
+	}
+	done.Changes = append(done.Changes, moved...)
 	made := p.stamp(Caller{}, encode(RepoCommitted, RepoCommit{
 		Branch: in.Branch, Before: in.Parent, After: in.Commit, Workspace: s.live.id, Key: in.Key,
 	}))
 	return decision{
 		events: []Event{encode(WorkspaceCommitted, done)},
 		also:   []Batch{{Stream: p.stream(string(in.Repo)), Last: Any, Events: []Event{made}}},
+	}, nil
+}
+
+// rebased gives a new base to the entries that were set below a directory while
+// the commit replaced or deleted it: they were made from what the parent has
+// there, and stand on what the commit has there now.
+func (s *Snapshot) rebased(ctx context.Context, in Committing) ([]PathChange, error) {
+	collected := map[Path]bool{}
+	for _, c := range in.Changes {
+		collected[c.Path] = true
 	}
+	var late []Path
+	for _, c := range in.Changes {
+		if c.Before == nil || !c.Before.Hides() {
+			continue
+		}
+		for p, e := range s.State.Upper.Below(c.Path) {
+			if e.Owner == c.Before.Owner && !collected[p] {
+				collected[p] = true
+				late = append(late, p)
+			}
+		}
+	}
+	if len(late) == 0 {
+		return nil, nil
+	}
+	source := s.live.project.published.Load().Repos[in.Repo].Source
+	var nodes [2][]Node
+	for i, commit := range [...]OID{in.Parent, in.Commit} {
+		var err error
+		if nodes[i], err = s.nodesAt(ctx, source, commit, in.Mount, late); err != nil {
+			return nil, err
+		}
+	}
+	var changes []PathChange
+	for i, p := range late {
+		was, is := nodes[0][i], nodes[1][i]
+		e, _ := s.State.Upper.Get(p)
+		if was == is || e.Base.Node != was {
+			continue
+		}
+		moved := e
+		moved.Base = Base{Node: is, Commit: in.Commit}
+		changes = append(changes, PathChange{Path: p, Before: plain(e), After: plain(moved)})
+	}
+	return changes, nil
+}
+
+// nodesAt returns what a commit has at the paths of a mount, the zero Node for
+// nothing.
+func (s *Snapshot) nodesAt(ctx context.Context, source Source, commit OID, mount Path, paths []Path) ([]Node, error) {
+	tree, err := s.live.host.cfg.Trees.Tree(ctx, source, commit)
+	if err != nil {
+		return nil, err
+	}
+	rels := make([]string, len(paths))
+	for i, p := range paths {
+		rels[i] = p.Rel(mount)
+	}
+	nodes, err := lookups(ctx, tree, rels)
+	for i := range nodes {
+		nodes[i].Mode = nodes[i].Mode.Canonical()
+	}
+	return nodes, err
 }
 
 // after is what stays of an entry now that a commit has landed: what the intent
@@ -99,12 +167,24 @@ func (w *Workspace) settle(ctx context.Context, s *Snapshot) (settled bool, err 
 		} else if _, open := now.State.Intents[key]; !open {
 			settled = true // another process was faster
 			continue
-		} else if err := w.commit(ctx, now, now.endOf(in, landed), nil); err != nil && !isAppendConflict(err) {
+		} else if err := w.end(ctx, now, in, landed); err != nil {
 			return settled, err
 		}
 		settled = true
 	}
 	return settled, nil
+}
+
+// end records how another process's commit ended.
+func (w *Workspace) end(ctx context.Context, s *Snapshot, in Committing, landed bool) error {
+	d, err := s.endOf(ctx, in, landed)
+	if err == nil {
+		err = w.commit(ctx, s, d, nil)
+	}
+	if isAppendConflict(err) {
+		return nil // another process was faster
+	}
+	return err
 }
 
 // tended reports whether somebody is still at work on a commit.

@@ -62,6 +62,26 @@ func (s *served) last(session string, p Path) (Base, bool) {
 	return Base{}, false
 }
 
+// below returns what a session was last given below a directory, else what
+// anybody was.
+func (s *served) below(session string, dir Path) map[Path]Base {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[Path]Base{}
+	for _, name := range []string{anySession, session} { // the session's own last, to win
+		if one := s.sessions[name]; one != nil {
+			for _, generation := range []map[Path]Base{one.old, one.young} {
+				for p, b := range generation {
+					if p.Below(dir) {
+						found[p] = b
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
 // note remembers what a session was given.
 func (s *served) note(session string, p Path, b Base) {
 	s.mu.Lock()

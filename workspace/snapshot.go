@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 )
 
@@ -41,22 +40,6 @@ type Snapshot struct {
 	views map[*Mount]*view
 }
 
-// view is one mount of a snapshot.
-type view struct {
-	once  sync.Once
-	mount *Mount
-	base  OID // the commit that the mount is read at
-	// work is where the work branch stands; zero if there is none.
-	work OID
-	// lost says that the work branch has lost what was committed here: it was
-	// rewritten, or removed without having been merged. base is that commit.
-	lost bool
-	// behind says that the upstream has commits which the work branch lacks.
-	behind bool
-	tree   Tree
-	err    error
-}
-
 func newSnapshot(l *live, s *State, t *Table) *Snapshot {
 	snap := &Snapshot{State: s, Table: t, live: l, views: make(map[*Mount]*view, len(t.Mounts))}
 	for _, m := range t.Mounts {
@@ -74,114 +57,6 @@ func (s *Snapshot) with(u *Upper) *Snapshot {
 
 // AtBase returns the lower alone: what a reader would see without the upper.
 func (s *Snapshot) AtBase() *Snapshot { return s.with(&Upper{}) }
-
-// view returns a mount's base and tree.
-func (s *Snapshot) view(ctx context.Context, m *Mount) (*view, error) {
-	v := s.views[m]
-	v.once.Do(func() { v.err = v.open(ctx, s.live.host.cfg) })
-	if v.err != nil && ctx.Err() == nil && KindOf(v.err) == Canceled {
-		// Another reader gave up while it opened the view for both.
-		again := &view{mount: m}
-		again.once.Do(func() { again.err = again.open(ctx, s.live.host.cfg) })
-		return again, again.err
-	}
-	return v, v.err
-}
-
-func (v *view) open(ctx context.Context, cfg *Config) error {
-	m := v.mount
-	if !m.Pin.IsZero() {
-		v.base = m.Pin
-	} else if err := v.float(ctx, cfg); err != nil {
-		return err
-	}
-	tree, err := cfg.Trees.Tree(ctx, m.Source, v.base)
-	v.tree = tree
-	return mountError(m, err)
-}
-
-// float finds the commit that a mount is read at: the head of its branch. A work
-// branch of which the upstream has everything, or that is gone after it was
-// merged, has nothing of its own: the mount follows its upstream again. One that
-// lost the last commit made here is read at that commit.
-func (v *view) float(ctx context.Context, cfg *Config) error {
-	m := v.mount
-	if m.Work.IsZero() {
-		head, err := cfg.Trees.Head(ctx, m.Source, m.Branch)
-		v.base = head
-		return mountError(m, err)
-	}
-	work, err := headOrNone(ctx, cfg, m.Source, m.Branch)
-	if err != nil {
-		return mountError(m, err)
-	}
-	up, err := headOrNone(ctx, cfg, m.Source, m.Upstream)
-	if err != nil {
-		return mountError(m, err)
-	}
-	ours := m.Work // what must not get lost
-	if !work.IsZero() {
-		kept, err := contains(ctx, cfg, m.Source, work, m.Work)
-		if err != nil {
-			return mountError(m, err)
-		}
-		if !kept {
-			v.base, v.lost = m.Work, true
-			return nil
-		}
-		ours = work
-	}
-	merged, err := contains(ctx, cfg, m.Source, up, ours)
-	if err != nil {
-		return mountError(m, err)
-	}
-	switch {
-	case merged:
-		v.base, v.work = up, work
-	case work.IsZero():
-		v.base, v.lost = m.Work, true
-	default:
-		v.base, v.work = work, work
-		known, err := contains(ctx, cfg, m.Source, work, up)
-		v.behind = !known
-		return mountError(m, err)
-	}
-	return nil
-}
-
-// headOrNone is Head with the zero id for a branch that is not there.
-func headOrNone(ctx context.Context, cfg *Config, s Source, branch string) (OID, error) {
-	head, err := cfg.Trees.Head(ctx, s, branch)
-	if errors.Is(err, NotExist) {
-		return OID{}, nil
-	}
-	return head, err
-}
-
-// contains reports whether a tip builds on a commit. Trees without ancestry know
-// that of a commit and itself only.
-func contains(ctx context.Context, cfg *Config, s Source, tip, commit OID) (bool, error) {
-	if tip == commit || commit.IsZero() {
-		return true, nil
-	}
-	a, ok := cfg.Trees.(Ancestry)
-	if tip.IsZero() || !ok {
-		return false, nil
-	}
-	return a.Contains(ctx, s, tip, commit)
-}
-
-// mountError tells which mount could not be read.
-func mountError(m *Mount, err error) error {
-	if err == nil || KindOf(err) == Canceled {
-		return err
-	}
-	k := KindOf(err)
-	if k == NotExist {
-		k = Unavailable // the branch or the commit is gone, not the path that was asked for
-	}
-	return (&Error{Kind: k, Err: err, Hint: HintOf(err)}).At(string(m.Point))
-}
 
 // Lookup returns what stands at a path, or NotExist.
 func (s *Snapshot) Lookup(ctx context.Context, p Path) (Found, error) {
@@ -241,15 +116,41 @@ func (s *Snapshot) hidden(p Path, m *Mount) bool {
 	if e, ok := s.entry(p, m); ok && e.Hides() {
 		return true
 	}
+	_, _, covered := s.cover(p, m)
+	return covered
+}
+
+// cover returns the nearest entry strictly above p, of the same owner, that hides
+// what the lower has at p, and where it is.
+func (s *Snapshot) cover(p Path, m *Mount) (Entry, Path, bool) {
+	if m == nil || p == m.Point {
+		return Entry{}, "", false
+	}
 	for d := range p.Ancestors {
-		if !m.Point.Contains(d) || d == m.Point {
-			return false
+		if d == m.Point {
+			break
 		}
 		if e, ok := s.entry(d, m); ok && e.Hides() {
-			return true
+			return e, d, true
 		}
 	}
-	return false
+	return Entry{}, "", false
+}
+
+// wasIn returns what a directory had at p when an entry took its place.
+func (s *Snapshot) wasIn(ctx context.Context, dir Path, base Base, p Path, m *Mount) (Base, error) {
+	nothing := Base{Commit: base.Commit}
+	if base.Kind() != Dir || !base.present() {
+		return nothing, nil
+	}
+	nodes, err := s.nodesAt(ctx, m.Source, base.Commit, m.Point, []Path{p})
+	if errors.Is(err, NotExist) {
+		return nothing, nil // the commit is gone: nothing matches it
+	}
+	if err != nil {
+		return nothing, err
+	}
+	return Base{Node: nodes[0], Commit: base.Commit}, nil
 }
 
 // upperShows reports whether the upper has something to see strictly below p.
@@ -385,24 +286,6 @@ func (h *Host) body(ctx context.Context, id OID, size int64) ([]byte, error) {
 		err = Errorf(Corrupt, "content %s has %d bytes instead of %d", id, len(b), size)
 	}
 	return b, err
-}
-
-// WorkState is how the work branch of a mount stands.
-type WorkState struct {
-	// Lost: it was rewritten, or removed without having been merged, and the
-	// mount is read at the last commit made here.
-	Lost bool
-	// Behind: the upstream has commits that it lacks.
-	Behind bool
-}
-
-// WorkBranch returns how the work branch of a mount stands; zero without one.
-func (s *Snapshot) WorkBranch(ctx context.Context, m *Mount) (WorkState, error) {
-	v, err := s.view(ctx, m)
-	if err != nil {
-		return WorkState{}, err
-	}
-	return WorkState{Lost: v.lost, Behind: v.behind}, nil
 }
 
 // Log returns up to limit commits of a mount from its base back, newest first;

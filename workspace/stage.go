@@ -103,20 +103,25 @@ func (st *stage) holdBase(ctx context.Context, m *Mount, base Base) error {
 	if err != nil {
 		return err
 	}
+	size, err := tree.Size(ctx, base.OID)
+	if err == nil && size > st.w.live.host.cfg.Limits.FileBytes {
+		return nil // could not be written here either
+	}
 	content, err := tree.Read(ctx, base.OID)
-	if errors.Is(err, NotExist) {
+	if errors.Is(err, NotExist) || errors.Is(err, Corrupt) {
 		return nil
 	}
 	if err == nil {
+		st.bases = append(st.bases, base.OID)
 		err = st.hold(ctx, base.OID, content)
 	}
-	st.bases = append(st.bases, base.OID)
 	return err
 }
 
 // baseFor returns the base of the entry that is about to be set at p: that of
-// the entry that it replaces, else the version that the caller was last served,
-// else what the lower has now.
+// the entry that it replaces; below a directory that was deleted or replaced what
+// that had there; else the version that the caller was last served, else what the
+// lower has now.
 func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
 	if e, ok := st.now.entry(p, m); ok {
 		return e.Base, nil
@@ -127,6 +132,10 @@ func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
 	commit, err := st.now.Base(ctx, m)
 	if err != nil {
 		return Base{}, err
+	}
+	if above, dir, ok := st.now.cover(p, m); ok {
+		base, err := st.now.wasIn(ctx, dir, above.Base, p, m)
+		return base, errors.Join(err, st.holdBase(ctx, m, base))
 	}
 	n, err := st.now.lowerNode(ctx, p, m)
 	if err != nil {

@@ -127,11 +127,12 @@ func (c *collector) addFile(ctx context.Context, p Path, e Entry, theirs Node) e
 	if fc.Base.Kind() == Dir && !theirs.present() {
 		fc.Base = Node{} // the directory that we replaced is gone at head too
 	}
-	switch judge(fc.Ours, fc.Base, fc.Theirs) {
-	case clean, noChange:
-		return nil
-	case conflict:
+	switch v := judge(fc.Ours, fc.Base, fc.Theirs); {
+	case v == noChange && e.Kind == Whiteout, v == conflict:
+		// A whiteout hides what came there since: not to be passed over in silence.
 		fc.Conflict = disagreement(fc)
+	case v != ours:
+		return nil
 	}
 	fc.Change = fc.name()
 	if fc.Conflict == "" && fc.Ours.present() && !theirs.present() {
