@@ -52,10 +52,6 @@ func (p *proposal) land(ctx context.Context) error {
 	if release != nil && !isStopped(err) {
 		release(err == nil)
 	}
-	if err == nil {
-		// Housekeeping: what fails is left for the next commit.
-		l.repo.objects.Consolidate(ctx, l.writer(func(string) error { return nil }))
-	}
 	return err
 }
 

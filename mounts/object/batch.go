@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,6 +174,14 @@ func (b *batch) loose(ctx context.Context, objects []Pending) error {
 		b.dirs[dir] = true
 	}
 	return b.publish()
+}
+
+// packName is a name that no pack ever had, of the length of an id, which git
+// expects: by its name git removes a pack.
+func packName() string {
+	var id [idSize]byte
+	rand.Read(id[:])
+	return "pack-" + hex.EncodeToString(id[:])
 }
 
 // pack writes the objects as one pack. Its index gets its name last: without it

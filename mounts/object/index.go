@@ -99,12 +99,6 @@ func (x *index) find(id workspace.OID) (offset uint64, ok bool) {
 	return 0, false
 }
 
-// id returns the i-th id.
-func (x *index) id(i int) workspace.OID {
-	end := (i + 1) * x.stride
-	return workspace.OID(x.names[end-idSize : end])
-}
-
 // offset returns the place of the i-th object.
 func (x *index) offset(i int) (uint64, bool) {
 	if x.off32 == nil {

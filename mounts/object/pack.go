@@ -112,19 +112,6 @@ func (p *pack) find(id workspace.OID) (offset uint64, ok bool, err error) {
 	return offset, ok, nil
 }
 
-// each calls use for every object, until it fails.
-func (p *pack) each(use func(id workspace.OID, offset uint64) error) (err error) {
-	defer p.caught(debug.SetPanicOnFault(true), &err)
-	n, _ := p.index.count()
-	for i := range n {
-		offset, _ := p.index.offset(i)
-		if err := use(p.index.id(i), offset); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // entry is the header of an object in a pack.
 type entry struct {
 	typ  Type

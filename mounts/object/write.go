@@ -2,6 +2,8 @@ package object
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -43,7 +45,20 @@ const looseMost = 2
 // git receives has: git repack -ad would remove it, and with it what no ref
 // needed when it looked. The caller calls release when the ref has moved, or
 // will not move.
+//
+// Somebody's repack may remove a file of others between the look at it and its
+// use; then the write begins again.
 func (s *Store) Write(ctx context.Context, objects []Pending, w *Writer) (release func(moved bool), err error) {
+	const tries = 5
+	for try := 1; ; try++ {
+		release, err = s.write(ctx, objects, w)
+		if !errors.Is(err, fs.ErrNotExist) || w.Stopped(err) || try == tries {
+			return release, err
+		}
+	}
+}
+
+func (s *Store) write(ctx context.Context, objects []Pending, w *Writer) (release func(moved bool), err error) {
 	// What a mapped pack has need not be in the repository any more.
 	set, err := s.relist()
 	if err != nil {

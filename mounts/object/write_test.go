@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,58 +151,6 @@ func TestRemoveKeep(t *testing.T) {
 	if text, err := os.ReadFile(left[0]); len(left) != 1 || err != nil || string(text) != "two\n" {
 		t.Errorf("left: %v, %q, %v", left, text, err)
 	}
-}
-
-func TestConsolidate(t *testing.T) {
-	git := gittest.Init(t)
-	history(t, git, 2)
-	git.Git("repack", "-adq")
-	s := open(git)
-	contents := map[workspace.OID][]byte{}
-	write := func(n int) (release func(bool)) {
-		objects, more := pending(t, s.pool, 3+n) // overlapping the others
-		maps.Copy(contents, more)
-		release, err := s.Write(context.Background(), objects, writer("a test"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return release
-	}
-	for n := 0; len(glob(t, git, "pack-*.pack")) < consolidateFrom; n++ { // with git's own
-		write(n)(true)
-	}
-	before := glob(t, git, "*.pack")
-	if err := s.Consolidate(context.Background(), writer("")); err != nil {
-		t.Fatal(err)
-	}
-	if after := glob(t, git, "*.pack"); !slices.Equal(before, after) {
-		t.Errorf("folded already with %d packs", len(before))
-	}
-	reader := open(git)
-	if _, err := reader.Has(workspace.OID{}); err != nil { // opens the packs
-		t.Fatal(err)
-	}
-	protected := write(100)
-	unmoved := write(101)
-	unmoved(false)
-	write(102)(true)
-	if err := s.Consolidate(context.Background(), writer("")); err != nil {
-		t.Fatal(err)
-	}
-	// git's own, the protected, the unmoved and the new one.
-	if after := glob(t, git, "*.pack"); len(after) != 4 {
-		t.Errorf("left: %v", after)
-	}
-	protected(true)
-	for id, want := range contents {
-		for _, from := range []*Store{s, reader, open(git)} {
-			forget(from)
-			if got, err := from.Blob(id); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s: %d bytes, %v, want %d", id, len(got), err, len(want))
-			}
-		}
-	}
-	git.Fsck()
 }
 
 func TestFailedWriteLeavesNothing(t *testing.T) {
