@@ -50,8 +50,16 @@ func (w *Workspace) Commit(ctx context.Context, r CommitRequest) (Commit, error)
 	if strings.TrimSpace(r.Message) == "" {
 		return Commit{}, Errorf(Invalid, "the message is blank").Hinted("Say in a line what the commit does.")
 	}
+	settled := false
 	for range maxLandings {
 		c, moved, err := w.commitOnce(ctx, r)
+		if errors.Is(err, Unavailable) && !settled {
+			// The branch may be locked by a process of ours that died.
+			settled = true
+			if w.live.host.SettleCommits(ctx) == nil {
+				continue
+			}
+		}
 		if err != nil || !moved {
 			return c, err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -240,6 +242,47 @@ func TestCrashDuringACommit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLockOfADeadProcess: the lock that a commit left on its branch when its
+// process died stops nobody, in whatever workspace they are. A lock of anybody
+// else is respected.
+func TestLockOfADeadProcess(t *testing.T) {
+	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
+	dead, other := b.create("/agents/dead", nil), b.create("/agents/other", nil)
+	dead.write("/repos/app/a", "2\n")
+	b.cfg.Fault = func(string) error { return errors.New("crash") }
+	b.reopen()
+	if _, err := b.open("/agents/dead", "s").tryCommit("/repos/app"); err == nil {
+		t.Fatal("no crash")
+	}
+	b.cfg.Fault = nil
+	b.reopen()
+	dead, other = b.open("/agents/dead", "s"), b.open("/agents/other", "s")
+	lock := filepath.Join(b.root, "app.git", "refs", "heads", "main.lock")
+	plant := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(lock, []byte(content+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, in := range dead.snap().State.Intents {
+		plant(in.Commit.String())
+	}
+	other.write("/repos/app/b", "b\n")
+	other.commit("/repos/app")
+	if _, err := os.Stat(lock); err == nil {
+		t.Error("the lock is still there")
+	}
+	other.write("/repos/app/b", "b again\n")
+	plant(b.git("app", "rev-parse", "main"))
+	if _, err := other.tryCommit("/repos/app"); !errors.Is(err, Unavailable) {
+		t.Errorf("with somebody else's lock: %v, want unavailable", err)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Errorf("somebody else's lock is gone: %v", err)
+	}
+	b.fsck("app")
 }
 
 func TestConcurrentCommits(t *testing.T) {

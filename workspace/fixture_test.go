@@ -29,7 +29,7 @@ type bench struct {
 func newBench(t *testing.T, trees map[string]map[string]string) *bench {
 	t.Helper()
 	b := &bench{t: t, root: t.TempDir()}
-	repos := mounts.New(&mounts.Config{ManagedRoot: b.root})
+	repos := mounts.New(&mounts.Config{ManagedRoot: b.root, LockWait: 100 * time.Millisecond})
 	store := memory.New(nil)
 	b.cfg = &Config{Store: store, Blobs: store, Trees: repos, Committer: repos, Ignorer: repos, DataID: "test"}
 	b.reopen()

@@ -175,6 +175,47 @@ func (w *Workspace) settle(ctx context.Context, s *Snapshot) (settled bool, err 
 	return settled, nil
 }
 
+// SettleCommits decides the commits that dead processes left under way in any
+// project, so that the locks which they held on branches stop nobody.
+func (h *Host) SettleCommits(ctx context.Context) error {
+	seeker, ok := h.cfg.Store.(CommitSeeker)
+	if !ok {
+		return nil
+	}
+	streams, err := seeker.OpenCommits(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range streams {
+		p, err := h.Project(ctx, id.Project)
+		if err != nil {
+			return err
+		}
+		l, err := p.workspace(ctx, ID(id.Name))
+		if err == nil {
+			err = (&Workspace{live: l}).settleAlone(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleAlone is settle with the chain taken for it.
+func (w *Workspace) settleAlone(ctx context.Context) error {
+	if err := w.live.lock(ctx); err != nil {
+		return err
+	}
+	defer w.live.unlock()
+	s, err := w.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = w.settle(ctx, s)
+	return err
+}
+
 // end records how another process's commit ended.
 func (w *Workspace) end(ctx context.Context, s *Snapshot, in Committing, landed bool) error {
 	d, err := s.endOf(ctx, in, landed)

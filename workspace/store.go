@@ -77,6 +77,13 @@ type ProjectLister interface {
 	Projects(ctx context.Context) ([]string, error)
 }
 
+// CommitSeeker is a Store that finds the commits which were left under way.
+type CommitSeeker interface {
+	// OpenCommits returns the streams in which more commits have begun
+	// (WorkspaceCommitting) than ended (WorkspaceCommitted, WorkspaceCommitDrop).
+	OpenCommits(ctx context.Context) ([]StreamID, error)
+}
+
 // Blobs keeps contents by git blob id. All methods are safe for concurrent use.
 type Blobs interface {
 	// Put stores size bytes from r, durable on return. Content that is already

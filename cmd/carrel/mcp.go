@@ -95,6 +95,11 @@ func (c *cli) serveMCP(ctx context.Context, f mcpFlags) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() { c.warnUncommitted(ctx, h, offered.repos) })
+	looking.Go(func() {
+		if err := h.host.SettleCommits(ctx); err != nil && ctx.Err() == nil {
+			h.log.Warn("commits of ended processes are undecided", "err", err)
+		}
+	})
 	defer looking.Wait()
 	defer cancel()
 	s := mcpwire.New(&mcpwire.Config{

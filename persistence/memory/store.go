@@ -6,9 +6,11 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"carrel.dev/persistence/internal/events"
@@ -51,6 +53,7 @@ var (
 	_ workspace.Feed          = (*Store)(nil)
 	_ workspace.Checkpointer  = (*Store)(nil)
 	_ workspace.ProjectLister = (*Store)(nil)
+	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
 )
 
@@ -180,6 +183,34 @@ func (s *Store) Projects(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// OpenCommits looks at every record.
+func (s *Store) OpenCommits(ctx context.Context) ([]workspace.StreamID, error) {
+	if err := alive(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	begun := map[workspace.StreamID]int{}
+	for _, r := range s.order {
+		switch r.Type {
+		case workspace.WorkspaceCommitting:
+			begun[r.Stream]++
+		case workspace.WorkspaceCommitted, workspace.WorkspaceCommitDrop:
+			begun[r.Stream]--
+		}
+	}
+	var open []workspace.StreamID
+	for id, n := range begun {
+		if n > 0 {
+			open = append(open, id)
+		}
+	}
+	slices.SortFunc(open, func(a, b workspace.StreamID) int {
+		return cmp.Or(strings.Compare(a.Project, b.Project), strings.Compare(a.Name, b.Name))
+	})
+	return open, nil
 }
 
 // SaveCheckpoint keeps one checkpoint a stream.

@@ -31,6 +31,7 @@ const hasBody = "SELECT size = length(content) FROM bodies WHERE id = ?"
 type reader struct {
 	db                                *sql.DB
 	page, find, since, end, projects  *sql.Stmt
+	openCommits                       *sql.Stmt
 	openBody, hasBody, loadCheckpoint *sql.Stmt
 }
 
@@ -49,6 +50,9 @@ func openReader(ctx context.Context, path string) (*reader, error) {
 			&r.since:    selectRecord + " WHERE e.position > ? ORDER BY e.position LIMIT ?",
 			&r.end:      "SELECT coalesce(max(position), 0) FROM events",
 			&r.projects: "SELECT DISTINCT project FROM streams s WHERE EXISTS (SELECT 1 FROM events WHERE stream = s.id) ORDER BY project",
+			&r.openCommits: `SELECT s.project, s.name FROM events e JOIN streams s ON s.id = e.stream
+				WHERE substr(e.type, 1, 16) = 'workspace/commit'
+				GROUP BY e.stream HAVING sum(e.type = ?1) > sum(e.type <> ?1) ORDER BY s.project, s.name`,
 			&r.openBody: "SELECT content FROM bodies WHERE id = ?",
 			&r.hasBody:  hasBody,
 			&r.loadCheckpoint: `SELECT c.seq, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream
@@ -131,6 +135,28 @@ func (s *Store) Projects(ctx context.Context) ([]string, error) {
 		return rows.Err()
 	})
 	return names, err
+}
+
+// OpenCommits implements workspace.CommitSeeker.
+func (s *Store) OpenCommits(ctx context.Context) ([]workspace.StreamID, error) {
+	var open []workspace.StreamID
+	err := retry(ctx, func() error {
+		open = nil
+		rows, err := s.reader.openCommits.QueryContext(background(), workspace.WorkspaceCommitting)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id workspace.StreamID
+			if err := rows.Scan(&id.Project, &id.Name); err != nil {
+				return err
+			}
+			open = append(open, id)
+		}
+		return rows.Err()
+	})
+	return open, err
 }
 
 // page is some of the records that a query found.

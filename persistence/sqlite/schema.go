@@ -47,6 +47,8 @@ CREATE TABLE events (
 	UNIQUE (stream, id)
 ) STRICT;
 
+CREATE INDEX events_of_commits ON events (stream, type) WHERE substr(type, 1, 16) = 'workspace/commit';
+
 CREATE TABLE bodies (
 	number  INTEGER PRIMARY KEY,
 	id      BLOB NOT NULL UNIQUE CHECK (length(id) = 20),

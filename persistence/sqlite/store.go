@@ -40,6 +40,7 @@ var (
 	_ workspace.Feed          = (*Store)(nil)
 	_ workspace.Checkpointer  = (*Store)(nil)
 	_ workspace.ProjectLister = (*Store)(nil)
+	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
 )
 

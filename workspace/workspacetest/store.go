@@ -65,6 +65,7 @@ func TestStore(t *testing.T, open func(t *testing.T) StoreTarget) {
 		{"CheckpointKeepsNewer", testCheckpointKeepsNewer},
 		{"CheckpointVersion", testCheckpointVersion},
 		{"Projects", testProjects},
+		{"OpenCommits", testOpenCommits},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

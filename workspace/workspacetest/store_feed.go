@@ -1,6 +1,7 @@
 package workspacetest
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -284,5 +285,42 @@ func testProjects(t *testing.T, c StoreTarget) {
 	}
 	check("a", "a-", "a.b", "b")
 	_, err := lister.Projects(canceled(t))
+	checkKind(t, err, workspace.Canceled)
+}
+
+func testOpenCommits(t *testing.T, c StoreTarget) {
+	seeker, ok := c.Store.(workspace.CommitSeeker)
+	if !ok {
+		t.Skip("the store finds no open commits")
+	}
+	step := func(name string, types ...string) {
+		t.Helper()
+		for _, typ := range types {
+			b := batch(workspace.StreamID{Project: "p", Name: name}, workspace.Any, rand.Text())
+			b.Events[0].Type = typ
+			mustAppend(t, c.Store, b)
+		}
+	}
+	check := func(want ...string) {
+		t.Helper()
+		open, err := seeker.OpenCommits(t.Context())
+		var got []string
+		for _, id := range open {
+			got = append(got, id.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("open commits, %v (-want +got):\n%s", err, diff)
+		}
+	}
+	check()
+	step("/agents/none", workspace.WorkspaceChanged)
+	step("/agents/b", workspace.WorkspaceCommitting, workspace.WorkspaceChanged)
+	step("/agents/a", workspace.WorkspaceCommitting, workspace.WorkspaceCommitting, workspace.WorkspaceCommitted)
+	check("/agents/a", "/agents/b")
+	step("/agents/b", workspace.WorkspaceCommitDrop)
+	check("/agents/a")
+	step("/agents/a", workspace.WorkspaceCommitted)
+	check()
+	_, err := seeker.OpenCommits(canceled(t))
 	checkKind(t, err, workspace.Canceled)
 }
