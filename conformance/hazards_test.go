@@ -299,8 +299,8 @@ func TestLostBodyIsAnError(t *testing.T) {
 		if got := read(t, w, "/repos/app/a"); got != "corrupt" {
 			t.Errorf("%s: read gives %q, want corrupt", how, got)
 		}
-		_, err := w.Edit(t.Context(), "/repos/app/a", workspace.WriteOptions{}, func(_ workspace.Found, content []byte) ([]byte, error) {
-			return append([]byte("x"), content...), nil
+		_, err := w.Edit(t.Context(), "/repos/app/a", workspace.WriteOptions{}, func(_ workspace.Found, content []byte) ([]byte, int, error) {
+			return append([]byte("x"), content...), 1, nil
 		})
 		if workspace.KindOf(err) != workspace.Corrupt {
 			t.Errorf("%s: edit gives %v, want corrupt", how, err)

@@ -113,9 +113,9 @@ func (b BatchItem) onPath(p workspace.Path) (workspace.Step, error) {
 		return workspace.WriteStep(p, content, opts), err
 	case "edit":
 		edits, err := EditIn{OldString: b.OldString, NewString: b.NewString, ReplaceAll: b.ReplaceAll, Edits: b.Edits}.edits()
-		return workspace.EditStep(p, opts, func(cur workspace.Found, content []byte) ([]byte, error) {
+		return workspace.EditStep(p, opts, func(cur workspace.Found, content []byte) ([]byte, int, error) {
 			done, err := target{path: p}.apply(cur, content, edits)
-			return done.after, err
+			return done.after, done.count, err
 		}), err
 	case "deleteFile":
 		return workspace.DeleteStep(p, b.Recursive), nil

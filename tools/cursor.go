@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
+	"carrel.dev/tools/args"
 	"carrel.dev/workspace"
 )
 
@@ -12,9 +13,13 @@ import (
 // that the first page was read from.
 type cursor struct {
 	Snapshot string         `json:"s"`
+	Query    string         `json:"q"` // the digest of what the list is of
 	After    workspace.Path `json:"a"`
 	Line     int            `json:"l,omitempty"` // of After, for lists of lines
 }
+
+// queryOf is the digest of the arguments that say what a list is of.
+func queryOf(tool string, in any) string { return tool + " " + args.Digest(in, "cursor", "limit")[:12] }
 
 func (c cursor) encode() string {
 	b, err := json.Marshal(c)
@@ -25,20 +30,24 @@ func (c cursor) encode() string {
 }
 
 // from returns the snapshot that a list is read from and where it goes on: the
-// workspace as it is now, or what a cursor continues.
-func from(ctx context.Context, w *workspace.Workspace, spelling, at string) (*workspace.Snapshot, cursor, error) {
+// workspace as it is now, or what a cursor of the same query continues.
+func from(ctx context.Context, w *workspace.Workspace, spelling, at, query string) (*workspace.Snapshot, cursor, error) {
 	if spelling == "" {
 		s, err := w.Snapshot(ctx)
 		if err == nil {
 			s, err = past(s, at)
 		}
-		return s, cursor{}, err
+		return s, cursor{Query: query}, err
 	}
 	var c cursor
 	b, err := base64.RawURLEncoding.DecodeString(spelling)
 	if err != nil || json.Unmarshal(b, &c) != nil || c.Snapshot == "" {
 		return nil, c, workspace.Errorf(workspace.Invalid, "the cursor is not one that a list returned").
 			Hinted("Pass nextCursor exactly as it was returned, or leave it out to start again.")
+	}
+	if c.Query != query {
+		return nil, c, workspace.Errorf(workspace.Invalid, "the cursor belongs to another list").
+			Hinted("Pass it with the arguments of the page that it came with.")
 	}
 	if _, err := w.Snapshot(ctx); err != nil { // the workspace may be closed by now
 		return nil, c, err
@@ -48,8 +57,8 @@ func from(ctx context.Context, w *workspace.Workspace, spelling, at string) (*wo
 }
 
 // next returns the cursor that goes on after a path.
-func next(w *workspace.Workspace, s *workspace.Snapshot, after workspace.Path, line int) string {
-	return cursor{w.Hold(s), after, line}.encode()
+func (c cursor) next(w *workspace.Workspace, s *workspace.Snapshot, after workspace.Path, line int) string {
+	return cursor{w.Hold(s), c.Query, after, line}.encode()
 }
 
 // passed reports whether all of a directory comes before the cursor, in the

@@ -70,9 +70,9 @@ func Edit(ctx context.Context, w *workspace.Workspace, in EditIn) (EditOut, erro
 		return EditOut{}, about(t.path, err)
 	}
 	var done applied
-	apply := func(cur workspace.Found, content []byte) ([]byte, error) {
+	apply := func(cur workspace.Found, content []byte) ([]byte, int, error) {
 		done, err = t.apply(cur, content, edits)
-		return done.after, err
+		return done.after, done.count, err
 	}
 	opts := workspace.WriteOptions{IfVersion: in.IfVersion}
 	var r workspace.Written
@@ -84,11 +84,16 @@ func Edit(ctx context.Context, w *workspace.Workspace, in EditIn) (EditOut, erro
 	if err != nil {
 		return EditOut{}, t.explain(ctx, err)
 	}
-	text, err := done.diff(ctx, r)
-	return EditOut{
+	out := EditOut{
 		Workspace: string(w.ID()), Path: r.Path.String(), Version: r.Version.String(),
-		OccurrenceCount: done.count, DryRun: in.DryRun, Diff: text, note: scratchNote(ctx, w, in.Path, r.Path),
-	}, err
+		OccurrenceCount: r.Count, DryRun: in.DryRun, note: scratchNote(ctx, w, in.Path, r.Path),
+	}
+	if done.count == 0 {
+		out.note = lines(out.note, "This was done before under the same key; the diff is not kept.")
+		return out, nil
+	}
+	out.Diff, err = done.diff(ctx, r)
+	return out, err
 }
 
 // edits returns what is to be replaced.

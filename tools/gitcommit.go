@@ -42,7 +42,7 @@ func (o GitCommitOut) Render() Rendering {
 	var b strings.Builder
 	fmt.Fprintf(&b, "committed %s to %s of %s: %s", o.Commit, o.Branch, o.RepoPath, plural(len(o.ChangedPaths)+o.More, "path"))
 	for _, p := range o.ChangedPaths {
-		b.WriteString("\n  " + p)
+		b.WriteString("\n  " + shown(p))
 	}
 	if o.More > 0 {
 		fmt.Fprintf(&b, "\n  and %d more", o.More)

@@ -28,6 +28,7 @@ type FileDiff struct {
 type GitDiffOut struct {
 	Workspace string     `json:"workspace"`
 	Files     []FileDiff `json:"files"`
+	MoreFiles int        `json:"moreFiles,omitempty"` // changed files that are not listed
 	Truncated bool       `json:"truncated"`
 
 	text string
@@ -77,7 +78,8 @@ func GitDiff(ctx context.Context, w *workspace.Workspace, in GitDiffIn) (GitDiff
 			}
 		}
 	}
-	opts := &diff.Options{MaxBytes: w.Project().Host().Limits().ResultBytes - reserve}
+	// Text and files share the room of a result.
+	opts := &diff.Options{MaxBytes: 2 * pageRoom(w, 0).bytes * 2 / 3}
 	if in.Context != nil {
 		opts.Context = *in.Context
 		if opts.Context == 0 {
@@ -97,7 +99,12 @@ func GitDiff(ctx context.Context, w *workspace.Workspace, in GitDiffIn) (GitDiff
 
 func newGitDiffOut(w *workspace.Workspace, d *diff.Result) GitDiffOut {
 	out := GitDiffOut{Workspace: string(w.ID()), Files: []FileDiff{}, Truncated: d.Truncated, text: text(d.Text)}
+	room := room{bytes: 2 * pageRoom(w, 0).bytes / 3, items: len(d.Files)}
 	for _, f := range d.Files {
+		if !room.take(len(f.Path) + len(f.From) + 96) {
+			out.MoreFiles++
+			continue
+		}
 		out.Files = append(out.Files, FileDiff{f.Path, string(f.Change), f.Insertions, f.Deletions, f.From})
 	}
 	return out

@@ -34,6 +34,7 @@ type MountStatus struct {
 	More         int          `json:"more,omitempty"` // changes that are not listed
 	Ignored      int          `json:"ignored"`        // private files that git ignores
 	IgnoredFiles []string     `json:"ignoredFiles,omitempty"`
+	Error        string       `json:"error,omitempty"` // why the repository cannot be read
 }
 
 // Withheld is a mount that waits for private content to go.
@@ -53,6 +54,7 @@ type GitStatusOut struct {
 	Workspace     string        `json:"workspace"`
 	Mounts        []MountStatus `json:"mounts"`
 	CleanMounts   int           `json:"cleanMounts"`
+	MoreMounts    int           `json:"moreMounts,omitempty"` // that are not listed
 	Unmounted     []PathChange  `json:"unmounted"`
 	MoreUnmounted int           `json:"moreUnmounted,omitempty"`
 	Withheld      []Withheld    `json:"withheld"`
@@ -70,20 +72,23 @@ func (o GitStatusOut) Render() Rendering {
 	for _, m := range o.Mounts {
 		m.render(&b)
 	}
+	if o.MoreMounts > 0 {
+		fmt.Fprintf(&b, "and %s more\n", plural(o.MoreMounts, "mount"))
+	}
 	if o.CleanMounts > 0 {
 		fmt.Fprintf(&b, "%s clean\n", plural(o.CleanMounts, "mount"))
 	}
 	if n := len(o.Unmounted) + o.MoreUnmounted; n > 0 {
 		fmt.Fprintf(&b, "private scratch, never committed: %s\n", plural(n, "file"))
 		for _, c := range o.Unmounted {
-			fmt.Fprintf(&b, "  %s %s\n", letters[c.Change], c.Path)
+			fmt.Fprintf(&b, "  %s %s\n", letters[c.Change], shown(c.Path))
 		}
 	}
 	for _, w := range o.Withheld {
-		fmt.Fprintf(&b, "withheld: %s of %s, until the private content at or below it is committed or reverted\n", w.Path, w.RepoPath)
+		fmt.Fprintf(&b, "withheld: %s of %s, until the private content at or below it is committed or reverted\n", shown(w.Path), w.RepoPath)
 	}
 	for _, d := range o.Displaced {
-		fmt.Fprintf(&b, "displaced: %s, written for the mount %s that is no longer there\n", d.Path, d.Mount)
+		fmt.Fprintf(&b, "displaced: %s, written for the mount %s that is no longer there\n", shown(d.Path), d.Mount)
 	}
 	return Rendering{Text: strings.TrimSuffix(b.String(), "\n"), Notes: o.Warnings}
 }
@@ -93,9 +98,13 @@ func (m MountStatus) render(b *strings.Builder) {
 	if m.Upstream != "" {
 		fmt.Fprintf(b, ", from %s", m.Upstream)
 	}
-	if m.Base == "" {
+	switch {
+	case m.Error != "":
+		fmt.Fprintf(b, ") cannot be read: %s\n", m.Error)
+		return
+	case m.Base == "":
 		b.WriteString(", no commit yet)")
-	} else {
+	default:
 		fmt.Fprintf(b, " at %s)", m.Base[:10])
 	}
 	if len(m.Changes) == 0 {
@@ -103,7 +112,7 @@ func (m MountStatus) render(b *strings.Builder) {
 	}
 	b.WriteByte('\n')
 	for _, c := range m.Changes {
-		fmt.Fprintf(b, "  %s %s", letters[c.Change], c.Path)
+		fmt.Fprintf(b, "  %s %s", letters[c.Change], shown(c.Path))
 		if c.Conflict != "" {
 			fmt.Fprintf(b, " [conflict: %s]", c.Conflict)
 		}
@@ -116,7 +125,7 @@ func (m MountStatus) render(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s ignored by git\n", plural(m.Ignored, "file"))
 	}
 	for _, p := range m.IgnoredFiles {
-		fmt.Fprintf(b, "  ! %s\n", p)
+		fmt.Fprintf(b, "  ! %s\n", shown(p))
 	}
 }
 
@@ -141,15 +150,24 @@ func GitStatus(ctx context.Context, w *workspace.Workspace, in GitStatusIn) (Git
 		Workspace: string(w.ID()), Mounts: []MountStatus{}, Unmounted: []PathChange{}, Withheld: []Withheld{}, Displaced: []Displaced{},
 	}
 	room := pageRoom(w, 0)
+	heads := *room // of the mounts, with a third of the room
+	heads.bytes /= 3
+	room.bytes -= heads.bytes
 	for _, m := range mounts {
 		st, dirty, err := statusOf(ctx, s, m, in.All, room)
-		if err != nil {
-			return GitStatusOut{}, err
+		if ctx.Err() != nil {
+			return GitStatusOut{}, ctx.Err()
 		}
-		if dirty || in.All {
-			out.Mounts = append(out.Mounts, st)
-		} else {
+		if err != nil {
+			st.Error = err.Error()
+		}
+		switch {
+		case err == nil && !dirty && !in.All:
 			out.CleanMounts++
+		case !heads.take(2 * (len(st.Path) + len(st.RepoPath) + len(st.Branch) + 160)):
+			out.MoreMounts++
+		default:
+			out.Mounts = append(out.Mounts, st)
 		}
 	}
 	if in.Scope == "" {

@@ -32,7 +32,7 @@ type GlobOut struct {
 
 // Render lists the paths, one a line.
 func (o GlobOut) Render() Rendering {
-	text, where := strings.Join(o.Paths, "\n"), ""
+	text, where := strings.Join(shownAll(o.Paths), "\n"), ""
 	if len(o.Paths) == 0 {
 		text = fmt.Sprintf("no files match below %s", o.searched)
 		if workspace.Scratch.Contains(workspace.Path(o.searched)) {
@@ -68,7 +68,7 @@ func Glob(ctx context.Context, w *workspace.Workspace, in GlobIn) (GlobOut, erro
 	if err != nil {
 		return GlobOut{}, err
 	}
-	s, c, err := from(ctx, w, in.Cursor, in.At)
+	s, c, err := from(ctx, w, in.Cursor, in.At, queryOf("glob", in))
 	if err != nil {
 		return GlobOut{}, err
 	}
@@ -87,7 +87,7 @@ func Glob(ctx context.Context, w *workspace.Workspace, in GlobIn) (GlobOut, erro
 			continue
 		}
 		if !room.take(2*len(f.Path) + 8) {
-			out.Truncated, out.NextCursor = true, next(w, s, last, 0)
+			out.Truncated, out.NextCursor = true, c.next(w, s, last, 0)
 			break
 		}
 		last = f.Path

@@ -47,7 +47,7 @@ type GrepOut struct {
 	Counts     []GrepCount `json:"counts,omitzero"`
 	Total      int         `json:"total,omitempty"` // lines, of the counts on this page
 	Files      int         `json:"files"`           // searched for this page
-	Skipped    int         `json:"skipped"`         // binary files and symlinks
+	Skipped    int         `json:"skipped"`         // binary files, very large ones, and symlinks
 	Ignored    int         `json:"ignored,omitempty"`
 	Truncated  bool        `json:"truncated"`
 	NextCursor string      `json:"nextCursor,omitempty"`
@@ -64,7 +64,7 @@ func (o GrepOut) Render() Rendering {
 	}
 	skipped := ""
 	if o.Skipped > 0 {
-		skipped = fmt.Sprintf("[%s skipped: binary, or symbolic links]", plural(o.Skipped, "file"))
+		skipped = fmt.Sprintf("[%s skipped: binary, very large, or symbolic links]", plural(o.Skipped, "file"))
 	}
 	return Rendering{Text: text, Notes: notes(skipped, leftOut(o.Ignored), goesOn(o.NextCursor))}
 }
@@ -103,7 +103,7 @@ func Grep(ctx context.Context, w *workspace.Workspace, in GrepIn) (GrepOut, erro
 			return GrepOut{}, err
 		}
 	}
-	if g.snap, g.cursor, err = from(ctx, w, in.Cursor, in.At); err != nil {
+	if g.snap, g.cursor, err = from(ctx, w, in.Cursor, in.At, queryOf("grep", in)); err != nil {
 		return GrepOut{}, err
 	}
 	if in.Limit == 0 && (in.Mode == "" || in.Mode == grepContent) {
@@ -175,7 +175,7 @@ func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 			if line > 0 {
 				last = f.Path
 			}
-			g.out.NextCursor = next(g.ws, g.snap, last, line)
+			g.out.NextCursor = g.cursor.next(g.ws, g.snap, last, line)
 			return nil
 		}
 		last = f.Path
@@ -187,6 +187,14 @@ func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 // after which the next page goes on, 0 for its start.
 func (g *grepper) file(ctx context.Context, f workspace.Found) (line int, err error) {
 	if f.Kind != workspace.File {
+		g.out.Skipped++
+		return 0, nil
+	}
+	length, err := g.snap.Size(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	if length > g.ws.Project().Host().Limits().FileBytes {
 		g.out.Skipped++
 		return 0, nil
 	}
@@ -218,7 +226,7 @@ func (g *grepper) name(ctx context.Context, f workspace.Found, content []byte) e
 		return nil
 	}
 	g.out.Paths = append(g.out.Paths, f.Path.String())
-	g.out.text = append(g.out.text, f.Path.String())
+	g.out.text = append(g.out.text, shown(f.Path.String()))
 	return nil
 }
 
@@ -233,7 +241,7 @@ func (g *grepper) count(ctx context.Context, f workspace.Found, content []byte) 
 	}
 	g.out.Counts = append(g.out.Counts, GrepCount{f.Path.String(), n})
 	g.out.Total += n
-	g.out.text = append(g.out.text, fmt.Sprintf("%s: %d", f.Path, n))
+	g.out.text = append(g.out.text, fmt.Sprintf("%s: %d", shown(f.Path.String()), n))
 	return nil
 }
 
@@ -264,7 +272,7 @@ func (g *grepper) lines(ctx context.Context, f workspace.Found, content []byte) 
 		g.out.Matches = append(g.out.Matches, GrepMatch{f.Path.String(), m.Line, m.Column, m.Text})
 	}
 	if fit > 0 {
-		g.out.text = append(g.out.text, strings.TrimSuffix(greps.Format(f.Path.String(), matches[:fit]), "\n"))
+		g.out.text = append(g.out.text, strings.TrimSuffix(greps.Format(shown(f.Path.String()), matches[:fit]), "\n"))
 	}
 	g.out.Truncated = more
 	return line, nil

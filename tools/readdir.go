@@ -40,7 +40,7 @@ func (o ReadDirOut) Render() Rendering {
 	}
 	var b strings.Builder
 	for _, e := range o.Entries {
-		b.WriteString(e.Name)
+		b.WriteString(shown(e.Name))
 		if e.Kind == string(workspace.Symlink) || e.Kind == string(workspace.Submodule) {
 			fmt.Fprintf(&b, " (%s)", e.Kind)
 		}
@@ -73,7 +73,7 @@ func ReadDir(ctx context.Context, w *workspace.Workspace, in ReadDirIn) (ReadDir
 	if err != nil {
 		return ReadDirOut{}, err
 	}
-	s, c, err := from(ctx, w, in.Cursor, in.At)
+	s, c, err := from(ctx, w, in.Cursor, in.At, queryOf("readDir", in))
 	if err != nil {
 		return ReadDirOut{}, err
 	}
@@ -83,7 +83,7 @@ func ReadDir(ctx context.Context, w *workspace.Workspace, in ReadDirIn) (ReadDir
 		return ReadDirOut{}, target{w, s, in.Path, p}.explain(ctx, err)
 	}
 	if l.out.Truncated {
-		l.out.NextCursor = next(w, s, l.last, 0)
+		l.out.NextCursor = c.next(w, s, l.last, 0)
 	}
 	return l.out, nil
 }

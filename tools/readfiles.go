@@ -21,6 +21,8 @@ type ReadFilesOut struct {
 	// Files says which block of the content is the text of each path, as the
 	// caller spelled it; null for one that is not there or is no text.
 	Files map[string]*FileText `json:"files"`
+	// MoreAbsent counts such paths that Files has no room for.
+	MoreAbsent int `json:"moreAbsent,omitempty"`
 
 	blocks []string
 	absent []string
@@ -96,6 +98,7 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 	}
 	out := ReadFilesOut{Workspace: string(w.ID()), Files: map[string]*FileText{}}
 	room := limits.ResultBytes - reserve
+	nulls := pageRoom(w, len(in.Paths)+1)
 	for i, f := range found {
 		if _, twice := out.Files[in.Paths[i]]; twice {
 			continue
@@ -103,6 +106,10 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 		text, err := textOf(ctx, s, f)
 		if err != nil {
 			return ReadFilesOut{}, err
+		}
+		if text == nil && !nulls.take(len(in.Paths[i])+16) {
+			out.MoreAbsent++
+			continue
 		}
 		if room -= len(text); room < 0 {
 			return ReadFilesOut{}, workspace.Errorf(workspace.Limit, "the files are larger than %d bytes together", limits.ResultBytes).

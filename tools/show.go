@@ -23,6 +23,7 @@ type MountInfo struct {
 	Head     string `json:"head"`
 	Pinned   bool   `json:"pinned"`
 	Removed  bool   `json:"removed,omitempty"` // the project no longer has the repo
+	Error    string `json:"error,omitempty"`   // why the repository cannot be read
 }
 
 // WorkspaceShowOut is the result of workspace.show.
@@ -31,7 +32,8 @@ type WorkspaceShowOut struct {
 	CreatedAt time.Time   `json:"createdAt"`
 	Seq       uint64      `json:"seq"` // records in its stream
 	Mounts    []MountInfo `json:"mounts"`
-	Dirty     int         `json:"dirty"` // uncommitted paths, private scratch among them
+	More      int         `json:"moreMounts,omitempty"` // that are not listed
+	Dirty     int         `json:"dirty"`                // uncommitted paths, private scratch among them
 
 	warnings []string
 }
@@ -40,17 +42,23 @@ type WorkspaceShowOut struct {
 func (o WorkspaceShowOut) Render() Rendering {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workspace %s, created %s, %s\n", o.Workspace, o.CreatedAt.Format(time.RFC3339), plural(o.Dirty, "uncommitted path"))
-	renderMounts(&b, o.Mounts)
+	renderMounts(&b, o.Mounts, o.More)
 	return Rendering{Text: strings.TrimSuffix(b.String(), "\n"), Notes: o.warnings}
 }
 
-func renderMounts(b *strings.Builder, mounts []MountInfo) {
+func renderMounts(b *strings.Builder, mounts []MountInfo, more int) {
 	for _, m := range mounts {
 		at := "no commit yet"
-		if m.Base != "" {
+		switch {
+		case m.Error != "":
+			at = "cannot be read: " + m.Error
+		case m.Base != "":
 			at = "at " + m.Base[:10]
 		}
 		fmt.Fprintf(b, "%s: %s, %s on %s, %s\n", m.Path, m.RepoPath, m.Policy, m.Branch, at)
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "and %d more\n", more)
 	}
 }
 
@@ -68,7 +76,7 @@ func WorkspaceShow(ctx context.Context, w *workspace.Workspace, _ WorkspaceShowI
 		return WorkspaceShowOut{}, err
 	}
 	out := WorkspaceShowOut{Workspace: string(w.ID()), CreatedAt: s.State.BornAt.UTC(), Seq: uint64(s.State.Seq)}
-	if out.Mounts, err = mountInfos(ctx, s); err != nil {
+	if out.Mounts, out.More, err = mountInfos(ctx, w, s); err != nil {
 		return out, err
 	}
 	out.Dirty, err = s.Unsaved(ctx)
@@ -76,13 +84,19 @@ func WorkspaceShow(ctx context.Context, w *workspace.Workspace, _ WorkspaceShowI
 	return out, err
 }
 
-// mountInfos describes the effective mounts.
-func mountInfos(ctx context.Context, s *workspace.Snapshot) ([]MountInfo, error) {
-	infos := []MountInfo{}
+// mountInfos describes the effective mounts, as many as there is room for, and
+// counts the others. One whose repository cannot be read says so.
+func mountInfos(ctx context.Context, w *workspace.Workspace, s *workspace.Snapshot) (infos []MountInfo, more int, err error) {
+	infos = []MountInfo{}
+	room := pageRoom(w, 0)
 	for _, m := range s.Table.Mounts {
+		if !room.take(2 * (len(m.Point) + len(m.Repo) + len(m.Branch) + 160)) {
+			more++
+			continue
+		}
 		base, err := s.Base(ctx, m)
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
 		}
 		i := MountInfo{
 			Path: m.Point.String(), RepoPath: string(m.Repo), Policy: string(m.Policy), Branch: m.Branch,
@@ -91,9 +105,12 @@ func mountInfos(ctx context.Context, s *workspace.Snapshot) ([]MountInfo, error)
 		if !m.Work.IsZero() {
 			i.Upstream = m.Upstream
 		}
+		if err != nil {
+			i.Error = err.Error()
+		}
 		infos = append(infos, i)
 	}
-	return infos, nil
+	return infos, more, nil
 }
 
 // WorkspaceConfigureIn are the arguments of workspace.configure.
@@ -106,12 +123,13 @@ type WorkspaceConfigureIn struct {
 type WorkspaceConfigureOut struct {
 	Workspace string      `json:"workspace"`
 	Mounts    []MountInfo `json:"mounts"`
+	More      int         `json:"moreMounts,omitempty"` // that are not listed
 }
 
 // Render lists the effective mounts.
 func (o WorkspaceConfigureOut) Render() Rendering {
 	var b strings.Builder
-	renderMounts(&b, o.Mounts)
+	renderMounts(&b, o.Mounts, o.More)
 	return Rendering{Text: strings.TrimSuffix(b.String(), "\n")}
 }
 
@@ -128,6 +146,6 @@ func WorkspaceConfigure(ctx context.Context, w *workspace.Workspace, in Workspac
 	if err != nil {
 		return WorkspaceConfigureOut{}, err
 	}
-	infos, err := mountInfos(ctx, s)
-	return WorkspaceConfigureOut{string(w.ID()), infos}, err
+	infos, more, err := mountInfos(ctx, w, s)
+	return WorkspaceConfigureOut{string(w.ID()), infos, more}, err
 }

@@ -24,6 +24,7 @@ type WrittenOut struct {
 	Created   bool   `json:"created"`
 	Replaced  string `json:"replaced,omitempty"` // the version that was there
 
+	mode bool // only the mode changed
 	note string
 }
 
@@ -31,6 +32,8 @@ type WrittenOut struct {
 func (o WrittenOut) Render() Rendering {
 	text := fmt.Sprintf("wrote %s (new, %d bytes, version %s)", o.Path, o.Size, o.Version)
 	switch {
+	case o.Replaced == o.Version && o.mode:
+		text = fmt.Sprintf("changed the mode of %s (version %s stays)", o.Path, o.Version)
 	case o.Replaced == o.Version:
 		text = fmt.Sprintf("%s has that content already (version %s)", o.Path, o.Version)
 	case !o.Created:
@@ -64,7 +67,7 @@ func WriteFile(ctx context.Context, w *workspace.Workspace, in WriteFileIn) (Wri
 func (t target) written(ctx context.Context, r workspace.Written) WrittenOut {
 	out := WrittenOut{
 		Workspace: string(t.ws.ID()), Path: r.Path.String(), Version: r.Version.String(), Size: r.Size, Created: r.Created,
-		note: scratchNote(ctx, t.ws, t.spelling, r.Path),
+		mode: r.ModeChanged, note: scratchNote(ctx, t.ws, t.spelling, r.Path),
 	}
 	if !r.Created {
 		out.Replaced = r.Replaced.String()

@@ -14,7 +14,7 @@ func WriteStep(p Path, content []byte, o WriteOptions) Step {
 }
 
 // EditStep is Workspace.Edit in a batch.
-func EditStep(p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) Step {
+func EditStep(p Path, o WriteOptions, edit Edit) Step {
 	return rewriteStep(p, o, rewriting{"edit", edit, true})
 }
 

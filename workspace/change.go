@@ -11,8 +11,10 @@ type Written struct {
 	Size     int64
 	Created  bool
 	Replaced OID // the version that was there; zero if Created
-	// Private says that the path is in scratch, which is never committed.
-	Private bool
+	// ModeChanged says that the exec bit, or the kind of node, is another one now.
+	ModeChanged bool
+	// Count is what an edit said it replaced.
+	Count int
 }
 
 // WriteOptions refine a write. The zero value writes whatever is there.
@@ -33,26 +35,29 @@ func (w *Workspace) Write(ctx context.Context, p Path, content []byte, o WriteOp
 // rewriting is how a file gets its new content.
 type rewriting struct {
 	op   string
-	edit func(cur Found, content []byte) ([]byte, error)
+	edit Edit
 	// onCurrent says that the new content is made of what is there now, so that
 	// it undoes nothing, whatever the caller was served before.
 	onCurrent bool
 }
 
-func replaceBy(content []byte) func(Found, []byte) ([]byte, error) {
-	return func(Found, []byte) ([]byte, error) { return content, nil }
+// Edit makes new content of what is there, with an empty Path if that is nothing,
+// and of a file's content. It returns how much it replaced, for the answer, and
+// may be called again on newer content.
+type Edit func(cur Found, content []byte) (after []byte, count int, err error)
+
+func replaceBy(content []byte) Edit {
+	return func(Found, []byte) ([]byte, int, error) { return content, 0, nil }
 }
 
 // Edit replaces a file's content by what edit makes of it, in the chain of the
-// workspace, so that no other change comes between. edit is given what is there,
-// with an empty Path if that is nothing, and the content of a file; it may be
-// called again on newer content.
-func (w *Workspace) Edit(ctx context.Context, p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) (Written, error) {
+// workspace, so that no other change comes between.
+func (w *Workspace) Edit(ctx context.Context, p Path, o WriteOptions, edit Edit) (Written, error) {
 	return w.rewrite(ctx, p, o, rewriting{"edit", edit, true})
 }
 
 // TryEdit is Edit that only says what would come of it.
-func (w *Workspace) TryEdit(ctx context.Context, p Path, o WriteOptions, edit func(cur Found, content []byte) ([]byte, error)) (Written, error) {
+func (w *Workspace) TryEdit(ctx context.Context, p Path, o WriteOptions, edit Edit) (Written, error) {
 	s, err := w.Snapshot(ctx)
 	if err != nil {
 		return Written{}, err
@@ -89,7 +94,7 @@ func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, how rewrit
 			return Written{}, err
 		}
 	}
-	content, err := how.edit(cur, old)
+	content, count, err := how.edit(cur, old)
 	if err != nil {
 		return Written{}, err
 	}
@@ -106,7 +111,9 @@ func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, how rewrit
 			mode = ModeExecutable
 		}
 	}
-	return st.setContent(ctx, m, cur, p, content, mode)
+	r, err := st.setContent(ctx, m, cur, p, content, mode)
+	r.Count = count
+	return r, err
 }
 
 // setContent sets a file or symlink with its content at p, where cur stands now.
@@ -127,7 +134,10 @@ func (st *stage) setContent(ctx context.Context, m *Mount, cur Found, p Path, co
 			return Written{}, err
 		}
 	}
-	return Written{Path: p, Version: id, Size: e.Size, Created: cur.Path == "", Replaced: cur.OID, Private: m == nil}, nil
+	return Written{
+		Path: p, Version: id, Size: e.Size, Created: cur.Path == "", Replaced: cur.OID,
+		ModeChanged: cur.Path != "" && cur.Mode != mode,
+	}, nil
 }
 
 // put sets an entry with its base, or drops what is there if the lower has the

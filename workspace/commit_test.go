@@ -461,7 +461,7 @@ func TestEditOfANewerVersion(t *testing.T) {
 	w.read("/repos/app/m")
 	b.outside("app", map[string]string{"a": "2\n", "m": "2\n"})
 	ctx := context.Background()
-	add := func(_ Found, content []byte) ([]byte, error) { return append([]byte("0\n"), content...), nil }
+	add := func(_ Found, content []byte) ([]byte, int, error) { return append([]byte("0\n"), content...), 1, nil }
 	if _, err := w.Edit(ctx, "/repos/app/a", WriteOptions{}, add); err != nil {
 		t.Fatal(err)
 	}

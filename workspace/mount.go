@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 )
 
 // Policy says what git.commit may do with a mount.
@@ -292,6 +293,9 @@ func checkPoint(spelling string) (Path, error) {
 	for seg := range strings.SplitSeq(string(p)[1:], "/") {
 		if isDotGit(seg) {
 			return "", Errorf(Invalid, "a mount point with a reserved .git segment").At(clip(spelling))
+		}
+		if strings.ContainsFunc(seg, unicode.IsControl) {
+			return "", Errorf(Invalid, "a mount point with control characters")
 		}
 	}
 	return p, nil

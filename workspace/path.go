@@ -11,7 +11,7 @@ import (
 const (
 	MaxPath     = 4096 // a file path
 	MaxIdentity = 1024 // a workspace's identity or a repo's path
-	MaxSegment  = 255  // one segment of either
+	MaxSegment  = 255  // one segment of a path
 )
 
 // Root is the top of a workspace's namespace and Scratch its private directory,
@@ -106,9 +106,14 @@ func (p Path) Ancestors(yield func(Path) bool) {
 	}
 }
 
-// checkSegments reports the first segment of p that git would refuse in a tree.
+// checkSegments reports the first segment of p that git would refuse in a tree,
+// or that no checkout could hold.
 func (p Path) checkSegments() error {
 	for seg := range strings.SplitSeq(strings.TrimPrefix(string(p), "/"), "/") {
+		if len(seg) > MaxSegment {
+			return Errorf(Limit, "the name %q has %d bytes, more than the %d that file systems take", clip(seg), len(seg), MaxSegment).At(clip(p.String())).
+				Hinted("Choose a shorter name: a checkout with this one would fail.")
+		}
 		if isDotGit(seg) {
 			return Errorf(Permission, "git reserves the name %q", seg).At(p.String()).
 				Hinted("Choose another name: git refuses .git, in any spelling that a file system may fold to it, as part of a path.")
