@@ -67,13 +67,20 @@ func GitCommit(ctx context.Context, w *workspace.Workspace, in GitCommitIn) (Git
 	if err != nil {
 		return GitCommitOut{}, err
 	}
-	m, err := committable(ctx, s, in)
+	r := workspace.CommitRequest{Message: in.Message, Force: in.Force, AllowEmptyTree: in.AllowEmptyTree}
+	answered, err := w.Answered(ctx)
 	if err != nil {
 		return GitCommitOut{}, err
 	}
-	r := workspace.CommitRequest{Mount: m.Point, Message: in.Message, Force: in.Force, AllowEmptyTree: in.AllowEmptyTree}
-	if r.Paths, err = pathsIn(m, in.Paths); err != nil {
-		return GitCommitOut{}, err
+	if !answered { // a repeat has nothing left to commit, and is given the stored answer
+		m, err := committable(ctx, s, in)
+		if err != nil {
+			return GitCommitOut{}, err
+		}
+		r.Mount = m.Point
+		if r.Paths, err = pathsIn(m, in.Paths); err != nil {
+			return GitCommitOut{}, err
+		}
 	}
 	if in.Author != nil {
 		r.Author = workspace.Signature{Name: in.Author.Name, Email: in.Author.Email}
@@ -82,6 +89,10 @@ func GitCommit(ctx context.Context, w *workspace.Workspace, in GitCommitIn) (Git
 	if err != nil {
 		return GitCommitOut{}, err
 	}
+	return newGitCommitOut(w, c), nil
+}
+
+func newGitCommitOut(w *workspace.Workspace, c workspace.Commit) GitCommitOut {
 	out := GitCommitOut{
 		Workspace: string(w.ID()), Mount: c.Mount.String(), RepoPath: string(c.Repo), Branch: c.Branch, Commit: c.Commit.String(),
 		ChangedPaths: []string{}, upstream: c.Upstream,
@@ -94,7 +105,7 @@ func GitCommit(ctx context.Context, w *workspace.Workspace, in GitCommitIn) (Git
 			out.More++
 		}
 	}
-	return out, nil
+	return out
 }
 
 // committable returns the mount to commit: the one that the scope names, or the

@@ -271,6 +271,9 @@ func (o *GitStatusOut) addRest(s *workspace.Snapshot, room *room) {
 func warnings(ctx context.Context, s *workspace.Snapshot, mounts []*workspace.Mount) []string {
 	seen := map[workspace.RepoPath]bool{}
 	var list []string
+	if at := s.State.Unread; at != 0 {
+		list = append(list, fmt.Sprintf("Record %d of this workspace was written by a newer version of Carrel: what is shown may lack it, and nothing can be written until carrel is updated.", at))
+	}
 	for _, m := range mounts {
 		if state, err := s.WorkBranch(ctx, m); err == nil && state.Lost {
 			list = append(list, fmt.Sprintf("Somebody removed or rewrote the work branch %s: %s is read at the last commit made here.", m.Branch, m.Point))

@@ -60,10 +60,14 @@ func SymlinkStep(p Path, target string) Step {
 // RevertStep is Workspace.Revert in a batch.
 func RevertStep(p Path) Step {
 	return func(_ context.Context, st *stage) error {
-		for _, q := range st.now.State.Upper.droppable(p) {
+		gone := st.now.State.Upper.droppable(p)
+		if len(gone) == 0 {
+			return st.now.deletedAbove(p)
+		}
+		for _, q := range gone {
 			st.set(q, nil)
 		}
-		st.forgets = append(st.forgets, p)
+		st.forgets(p)
 		return nil
 	}
 }
@@ -74,15 +78,13 @@ func (w *Workspace) Batch(ctx context.Context, steps []Step) error {
 	if most := w.live.host.cfg.Limits.BatchItems; len(steps) > most {
 		return Errorf(Limit, "%d changes are more than %d", len(steps), most).Hinted("Split them over several batches.")
 	}
-	_, err := mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, int, error) {
-		st := newStage(w, s)
+	_, err := apply(ctx, w, "batch", func(ctx context.Context, st *stage) (int, error) {
 		for i, step := range steps {
 			if err := step(ctx, st); err != nil {
-				return decision{}, 0, InItem(i, len(steps), err)
+				return 0, InItem(i, len(steps), err)
 			}
 		}
-		d, err := st.finish(ctx, "batch")
-		return d, len(steps), err
+		return len(steps), nil
 	})
 	return err
 }

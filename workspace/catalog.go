@@ -42,13 +42,25 @@ func (c *Catalog) List(prefix string, after ID) iter.Seq[Listed] {
 	}
 }
 
+// catalogTypes are the events that a project's reducer knows.
+var catalogTypes = map[string]bool{
+	ProjectCreated: true, WorkspaceCreated: true, WorkspaceDeleted: true,
+	RepoCreated: true, RepoConfigured: true, RepoRemoved: true,
+}
+
 // reduce changes c, which nobody else has seen yet, by one record of the
 // project's stream. What it does not understand it passes over; a newer version
 // of what it does marks the catalog as unread.
 func (c *Catalog) reduce(r Record) {
 	c.Seq = r.Seq
-	if r.Version > payloadVersion && c.Unread == 0 {
-		c.Unread = r.Seq
+	domain, _, _ := strings.Cut(r.Type, "/")
+	if domain != "project" && domain != "workspace" && domain != "repo" {
+		return // of others
+	}
+	if r.Version > payloadVersion || !catalogTypes[r.Type] {
+		if c.Unread == 0 {
+			c.Unread = r.Seq
+		}
 		return
 	}
 	if r.Type == ProjectCreated {

@@ -66,15 +66,7 @@ func (w *Workspace) TryEdit(ctx context.Context, p Path, o WriteOptions, edit Ed
 }
 
 func (w *Workspace) rewrite(ctx context.Context, p Path, o WriteOptions, how rewriting) (Written, error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Written, error) {
-		st := newStage(w, s)
-		r, err := st.rewrite(ctx, p, o, how)
-		if err != nil {
-			return decision{}, r, err
-		}
-		d, err := st.finish(ctx, how.op)
-		return d, r, err
-	})
+	return apply(ctx, w, how.op, func(ctx context.Context, st *stage) (Written, error) { return st.rewrite(ctx, p, o, how) })
 }
 
 func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, how rewriting) (Written, error) {
@@ -156,6 +148,11 @@ func (st *stage) put(ctx context.Context, m *Mount, p Path, e Entry) error {
 		st.set(p, nil)
 		return nil
 	}
+	if base.Node == e.Node() && !st.coveredAbove(p, m) && !st.landing(p) {
+		// Nothing is changed here, and what the branch has got since wins.
+		st.set(p, nil)
+		return nil
+	}
 	e.Base = base
 	st.set(p, &e)
 	return nil
@@ -202,15 +199,7 @@ func checkVersion(p Path, cur Found, want *string) error {
 
 // Symlink makes a symbolic link with any target, which nothing follows.
 func (w *Workspace) Symlink(ctx context.Context, p Path, target string) (Written, error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Written, error) {
-		st := newStage(w, s)
-		r, err := st.symlink(ctx, p, target)
-		if err != nil {
-			return decision{}, r, err
-		}
-		d, err := st.finish(ctx, "symlink")
-		return d, r, err
-	})
+	return apply(ctx, w, "symlink", func(ctx context.Context, st *stage) (Written, error) { return st.symlink(ctx, p, target) })
 }
 
 func (st *stage) symlink(ctx context.Context, p Path, target string) (Written, error) {
@@ -230,15 +219,7 @@ func (st *stage) symlink(ctx context.Context, p Path, target string) (Written, e
 // Mkdir makes a directory with those above it and reports whether it was not
 // there. Git does not keep directories: it is never committed.
 func (w *Workspace) Mkdir(ctx context.Context, p Path) (created bool, err error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
-		st := newStage(w, s)
-		created, err := st.mkdir(ctx, p)
-		if err != nil || !created {
-			return decision{}, false, err
-		}
-		d, err := st.finish(ctx, "mkdir")
-		return d, true, err
-	})
+	return apply(ctx, w, "mkdir", func(ctx context.Context, st *stage) (bool, error) { return st.mkdir(ctx, p) })
 }
 
 func (st *stage) mkdir(ctx context.Context, p Path) (created bool, err error) {
@@ -293,32 +274,26 @@ func (w *Workspace) Revert(ctx context.Context, p Path) (int, error) {
 func (w *Workspace) Reset(ctx context.Context) (int, error) { return w.drop(ctx, Root, "reset") }
 
 func (w *Workspace) drop(ctx context.Context, p Path, op string) (int, error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, int, error) {
-		st := newStage(w, s)
-		after := s.State.Upper.WithoutTree(p)
-		n := s.State.Upper.Len() - after.Len()
+	return apply(ctx, w, op, func(_ context.Context, st *stage) (int, error) {
+		after := st.now.State.Upper.WithoutTree(p)
+		n := st.now.State.Upper.Len() - after.Len()
 		if n == 0 {
-			return decision{}, 0, s.deletedAbove(p)
+			return 0, st.now.deletedAbove(p)
 		}
-		st.drops, st.forgets = []Path{p}, []Path{p}
-		st.now = s.with(after)
-		d, err := st.finish(ctx, op)
-		return d, n, err
+		st.drops = []Path{p} // one record, however much it is
+		st.forgets(p)
+		st.now = st.now.with(after)
+		return n, nil
 	})
 }
 
 // deletedAbove is why a revert of p would change nothing although p is gone: a
 // directory above it was deleted. It is nil if that is not so.
 func (s *Snapshot) deletedAbove(p Path) error {
-	m := s.Table.Route(p)
-	if m == nil || p == m.Point {
+	_, d, covered := s.cover(p, s.Table.Route(p))
+	if !covered {
 		return nil
 	}
-	for d := range p.Ancestors {
-		if e, ok := s.entry(d, m); ok && e.Hides() && m.Point.Contains(d) {
-			return Errorf(Conflict, "is gone with %s, which was deleted or replaced as a whole", d).At(p.String()).
-				Hinted("Use `revert` on %s.", d)
-		}
-	}
-	return nil
+	return Errorf(Conflict, "is gone with %s, which was deleted or replaced as a whole", d).At(p.String()).
+		Hinted("Use `revert` on %s.", d)
 }

@@ -153,6 +153,8 @@ func (w *Workspace) tryIntend(ctx context.Context, r CommitRequest) (in intent, 
 	plain.caller.Key = ""
 	in.key = w.live.host.cfg.NewID()
 	_, err = mutateLocked(ctx, plain, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+		delete(w.live.inflight, in.key) // of an attempt that conflicted
+		in = intent{key: in.key}
 		if answer, known, err := repeated[Commit](w, s.State); known || err != nil {
 			in.result = answer
 			return decision{}, false, err
@@ -213,6 +215,7 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 	return encode(WorkspaceCommitting, Committing{
 		Key: in.key, Mount: m.Point, Repo: m.Repo, Branch: change.Branch, Upstream: in.result.Upstream,
 		Parent: change.Parent, Commit: p.Commit(), By: s.live.host.cfg.Processes.Self(),
+		Asked: w.caller.Key, Request: w.caller.Request,
 		Changes: leaving(chosen, c, p.Commit()),
 	}), nil
 }

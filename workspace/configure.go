@@ -124,21 +124,21 @@ func (s *Snapshot) checkDeviation(c *Catalog, point Path, d Deviation, patch Mou
 	return nil
 }
 
-// checkBranches refuses branches that a repo does not have.
+// checkBranches refuses a mount of a branch that its repo does not have.
 func (s *Snapshot) checkBranches(ctx context.Context, patches map[string]MountPatch) error {
 	c := s.live.project.published.Load()
 	for key, patch := range patches {
-		branch := deref(patch[FieldBranch])
-		if branch == "" {
+		d, err := patch.apply(s.State.Deviations[Path(key)])
+		if err != nil || d.Branch == "" {
 			continue
 		}
-		repo := RepoPath(deref(patch[FieldRepo]))
-		if m := s.Table.At(Path(key)); repo == "" && m != nil {
-			repo = m.Repo
+		repo := d.Repo
+		if repo == "" {
+			repo = RepoPath(key)
 		}
-		if _, err := s.live.host.cfg.Trees.Head(ctx, c.Repos[repo].Source, branch); err != nil {
+		if _, err := s.live.host.cfg.Trees.Head(ctx, c.Repos[repo].Source, d.Branch); err != nil {
 			if errors.Is(err, NotExist) {
-				err = Errorf(Invalid, "the repo %s has no branch %q", repo, branch)
+				err = Errorf(Invalid, "the repo %s has no branch %q", repo, d.Branch)
 			}
 			return named(key, err)
 		}
@@ -151,7 +151,7 @@ func (s *Snapshot) checkBranches(ctx context.Context, patches map[string]MountPa
 func (s *Snapshot) checkMotion(next *Table, patches map[string]MountPatch) error {
 	for _, in := range s.State.Intents {
 		if _, touched := patches[string(in.Mount)]; touched {
-			return inFlight(map[string]Committing{in.Key: in})
+			return inFlight(in)
 		}
 	}
 	var moved []string

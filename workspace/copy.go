@@ -28,18 +28,17 @@ func (w *Workspace) transfer(ctx context.Context, from, to Path, overwrite, move
 	if move {
 		op = "mv"
 	}
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Moved, error) {
-		st := newStage(w, s)
-		r, err := st.transfer(ctx, from, to, overwrite, move)
-		if err != nil {
-			return decision{}, r, err
-		}
-		d, err := st.finish(ctx, op)
-		return d, r, err
+	return apply(ctx, w, op, func(ctx context.Context, st *stage) (Moved, error) {
+		return st.transfer(ctx, from, to, overwrite, move)
 	})
 }
 
 func (st *stage) transfer(ctx context.Context, from, to Path, overwrite, move bool) (Moved, error) {
+	if move {
+		if _, err := st.now.place(from); err != nil {
+			return Moved{}, err
+		}
+	}
 	r, err := st.copy(ctx, from, to, overwrite)
 	if err == nil && move {
 		st.sees(from)

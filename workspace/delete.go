@@ -15,15 +15,7 @@ type Deleted struct {
 // Delete removes a file or symlink, and a directory with all below it if
 // recursive is set. What is not there is no error.
 func (w *Workspace) Delete(ctx context.Context, p Path, recursive bool) (Deleted, error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, Deleted, error) {
-		st := newStage(w, s)
-		r, err := st.delete(ctx, p, recursive)
-		if err != nil || !r.Deleted {
-			return decision{}, r, err
-		}
-		d, err := st.finish(ctx, "deleteFile")
-		return d, r, err
-	})
+	return apply(ctx, w, "deleteFile", func(ctx context.Context, st *stage) (Deleted, error) { return st.delete(ctx, p, recursive) })
 }
 
 func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, error) {
@@ -33,6 +25,7 @@ func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, e
 	}
 	f, err := st.now.Lookup(ctx, p)
 	if errors.Is(err, NotExist) {
+		st.knows(p, Node{})
 		return Deleted{Path: p}, nil
 	}
 	if err != nil {
@@ -44,15 +37,17 @@ func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, e
 			return Deleted{}, Errorf(IsDir, "is a directory").At(p.String()).Hinted("Pass recursive: true to delete it with all below it.")
 		}
 		r.Count = 0
-		for _, err := range st.now.Walk(ctx, p, nil) {
+		for f, err := range st.now.Walk(ctx, p, nil) {
 			if err != nil {
 				return Deleted{}, err
 			}
+			st.knows(f.Path, Node{})
 			r.Count++
 		}
-		own, err := st.clearBelow(ctx, p, m)
+		before := st.now
+		err := st.clearBelow(ctx, p, m)
 		if err == nil {
-			err = st.keepStale(ctx, p, m, own)
+			err = st.keepStale(ctx, p, m, before)
 		}
 		if err != nil {
 			return Deleted{}, err
@@ -63,19 +58,16 @@ func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, e
 
 // clearBelow takes the upper's own entries below a directory away. One whose
 // base the lower no longer has stays as a whiteout, so that the commit still
-// finds the conflict: what nobody here has seen is not to be deleted. It returns
-// the paths of the entries that there were.
-func (st *stage) clearBelow(ctx context.Context, dir Path, m *Mount) (own map[Path]bool, err error) {
-	own = map[Path]bool{}
+// finds the conflict: what nobody here has seen is not to be deleted.
+func (st *stage) clearBelow(ctx context.Context, dir Path, m *Mount) error {
 	for p, e := range st.now.State.Upper.Below(dir) {
 		if e.Owner != m.Owner() {
 			continue
 		}
-		own[p] = true
 		st.knows(p, Node{})
 		n, err := st.now.lowerNode(ctx, p, m)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		fresh := !n.present() || (Node{n.Mode.Canonical(), n.OID}) == e.Base.Node
 		if fresh && !st.landing(p) {
@@ -84,14 +76,14 @@ func (st *stage) clearBelow(ctx context.Context, dir Path, m *Mount) (own map[Pa
 		}
 		st.set(p, &Entry{Kind: Whiteout, Owner: e.Owner, Base: e.Base})
 	}
-	return own, nil
+	return nil
 }
 
 // keepStale marks the files below a directory that the caller read in another
 // version than the lower has now: the deletion is made from what was read, and
-// the commit has to find the conflict. Those that the workspace had entries of,
-// own, are judged by them.
-func (st *stage) keepStale(ctx context.Context, dir Path, m *Mount, own map[Path]bool) error {
+// the commit has to find the conflict. What the lower had hidden before, by
+// entries of the workspace, is judged by them.
+func (st *stage) keepStale(ctx context.Context, dir Path, m *Mount, before *Snapshot) error {
 	if m == nil || st.seen[dir] || st.coveredAbove(dir, m) {
 		return nil
 	}
@@ -100,7 +92,7 @@ func (st *stage) keepStale(ctx context.Context, dir Path, m *Mount, own map[Path
 		return err
 	}
 	for p, seen := range st.w.live.served.below(st.w.caller.Session, dir) {
-		if own[p] || st.now.Table.Route(p) != m {
+		if before.Table.Route(p) != m || before.hidden(p, m) {
 			continue
 		}
 		n, err := st.now.lowerNode(ctx, p, m)
@@ -123,7 +115,7 @@ func (st *stage) whiteout(ctx context.Context, p Path, m *Mount) error {
 	if err != nil {
 		return err
 	}
-	added := had && e.Base.Node == Node{} // a file that is only ours: theirs, if any, shows again
+	added := had && e.Hides() && e.Base.Node == Node{} // a file that is only ours: theirs, if any, shows again
 	if (!n.present() || added || st.coveredAbove(p, m)) && !st.landing(p) {
 		st.set(p, nil)
 		return nil

@@ -65,15 +65,19 @@ type (
 	// says how the entry was collected (Before) and what is left of it once the
 	// commit has landed (After).
 	Committing struct {
-		Key      string       `json:"key"`
-		Mount    Path         `json:"mount"`
-		Repo     RepoPath     `json:"repoPath"`
-		Branch   string       `json:"branch"`
-		Upstream string       `json:"upstream,omitempty"` // set if Branch is a work branch
-		Parent   OID          `json:"parent"`
-		Commit   OID          `json:"commit"`
-		By       string       `json:"by"` // the process that lands it
-		Changes  []PathChange `json:"changes"`
+		Key      string   `json:"key"`
+		Mount    Path     `json:"mount"`
+		Repo     RepoPath `json:"repoPath"`
+		Branch   string   `json:"branch"`
+		Upstream string   `json:"upstream,omitempty"` // set if Branch is a work branch
+		Parent   OID      `json:"parent"`
+		Commit   OID      `json:"commit"`
+		By       string   `json:"by"` // the process that lands it
+		// Asked and Request are the idempotency key that the commit was asked for
+		// with, and the digest of what was asked.
+		Asked   string       `json:"asked,omitempty"`
+		Request string       `json:"request,omitempty"`
+		Changes []PathChange `json:"changes"`
 	}
 	// Committed is the payload of workspace/committed: what left the upper.
 	Committed struct {
@@ -126,8 +130,8 @@ func encode(typ string, payload any) Event {
 	return Event{Type: typ, Version: payloadVersion, Payload: b, Bodies: bodiesOf(payload)}
 }
 
-// bodiesOf lists the contents that a payload refers to, each once: those of the
-// entries and those of the files that they replace below.
+// bodiesOf lists the contents of a payload's entries, each once. Those of what
+// they replaced below are added where they are stored.
 func bodiesOf(payload any) []OID {
 	var changes []PathChange
 	switch p := payload.(type) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -157,11 +159,10 @@ func (h *Host) stepOver(ctx context.Context, damage error) error {
 	}
 	h.cfg.Log.Error("a damaged record", "err", damage)
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, p := range h.projects {
-		if err := p.reread(ctx); err != nil {
-			return err
-		}
+	projects := slices.Collect(maps.Values(h.projects))
+	h.mu.Unlock()
+	for _, p := range projects {
+		p.reread(ctx)
 	}
 	h.position = end
 	return nil

@@ -219,13 +219,26 @@ func (w *Workspace) settleAlone(ctx context.Context) error {
 // end records how another process's commit ended.
 func (w *Workspace) end(ctx context.Context, s *Snapshot, in Committing, landed bool) error {
 	d, err := s.endOf(ctx, in, landed)
+	d.answered = &Caller{} // not whoever happens to be here
+	if landed {
+		d.answered.Key, d.answered.Request = in.Asked, in.Request
+	}
 	if err == nil {
-		err = w.commit(ctx, s, d, nil)
+		err = w.record(ctx, s, d, in.result())
 	}
 	if isAppendConflict(err) {
 		return nil // another process was faster
 	}
 	return err
+}
+
+// result is what a commit answers, as far as its intent tells.
+func (in Committing) result() Commit {
+	c := Commit{Mount: in.Mount, Repo: in.Repo, Branch: in.Branch, Upstream: in.Upstream, Commit: in.Commit}
+	for _, change := range in.Changes {
+		c.Paths = append(c.Paths, change.Path)
+	}
+	return c
 }
 
 // tended reports whether somebody is still at work on a commit.
@@ -237,11 +250,12 @@ func (w *Workspace) tended(in Committing) (bool, error) {
 	return p.Alive(in.By)
 }
 
-// occupied reports whether another commit of the mount is under way, and fails
+// occupied reports whether another commit of the mount's repo is under way, and fails
 // if one is that nobody can decide.
 func (w *Workspace) occupied(s *Snapshot, mount Path) (bool, error) {
+	m := s.Table.At(mount)
 	for _, in := range s.State.Intents {
-		if in.Mount != mount {
+		if in.Mount != mount && (m == nil || in.Repo != m.Repo) {
 			continue
 		}
 		alive, err := w.tended(in)

@@ -40,7 +40,8 @@ func newLive(p *Project, id ID) *live {
 }
 
 // workspace returns the live workspace of an identity, reading its stream if it
-// is not in memory. One that was never born is not kept.
+// is not in memory. One that was never born is not kept: it serves whoever makes
+// it, and keep settles which of several stays.
 func (p *Project) workspace(ctx context.Context, id ID) (*live, error) {
 	if err := p.host.catchUp(ctx); err != nil {
 		return nil, err
@@ -53,16 +54,23 @@ func (p *Project) workspace(ctx context.Context, id ID) (*live, error) {
 		l.fails = errUnloaded
 	}
 	p.mu.Unlock()
-	s, err := l.current(ctx)
-	if err == nil && s.Born {
-		return l, nil
+	if _, err := l.current(ctx); err != nil {
+		return nil, err // it stays, and is read again by whoever asks next
 	}
+	p.forgetUnborn(l)
+	return l, nil
+}
+
+// forgetUnborn lets go of a workspace that was never born, so that asking for
+// names costs no memory. It is put back by its birth.
+func (p *Project) forgetUnborn(l *live) {
 	p.mu.Lock()
-	if p.live[id] == l {
-		delete(p.live, id)
+	defer p.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.live[l.id] == l && l.fails == nil && !l.state.Born {
+		delete(p.live, l.id)
 	}
-	p.mu.Unlock()
-	return l, err
 }
 
 // errUnloaded marks a live workspace whose stream is still to be read.
@@ -96,6 +104,7 @@ func (l *live) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		l.forget(r)
 		l.state = Reduce(l.state, r)
 	}
 	l.table = nil
@@ -120,13 +129,41 @@ func (l *live) take(ctx context.Context, r Record) error {
 		l.fails = err
 		return err
 	}
-	before := l.state
-	l.state = Reduce(before, r)
+	l.forget(r)
+	l.state = Reduce(l.state, r)
 	if l.table != nil && redraws(l.table, r) {
 		l.table = nil
 	}
 	l.save(ctx)
 	return nil
+}
+
+// forget drops what sessions were served and a record, of whatever process, has
+// taken away: versions that were never committed are no base for a write.
+func (l *live) forget(r Record) {
+	switch r.Type {
+	case WorkspaceChanged:
+		p, err := decode[Changed](r)
+		if err != nil {
+			return
+		}
+		for _, d := range p.Drop {
+			l.served.forget(d)
+		}
+		for _, c := range p.Changes {
+			if c.After == nil {
+				l.served.forget(c.Path)
+			}
+		}
+	case WorkspaceConfigured:
+		p, err := decode[Configured](r)
+		if err != nil {
+			return
+		}
+		for key := range p.Mounts {
+			l.served.forget(Path(key))
+		}
+	}
 }
 
 // reread has the stream read on by whoever asks next.

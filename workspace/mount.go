@@ -245,7 +245,7 @@ func (m *Mount) fill(r Repo, w Work) {
 		m.Policy = r.Policy
 	}
 	m.Policy = narrower(m.Policy, r.Policy)
-	if m.Policy == WorkBranch && w.Branch != "" && w.Upstream == m.Upstream {
+	if m.Policy != CommitToMain && w.Branch != "" && w.Upstream == m.Upstream {
 		m.Branch, m.Work = w.Branch, w.Commit
 	}
 }

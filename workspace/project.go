@@ -83,16 +83,18 @@ func (p *Project) handOn(ctx context.Context, r Record) error {
 
 // reread takes in what the project's stream holds now, and has the workspaces
 // read theirs when they are asked for.
-func (p *Project) reread(ctx context.Context) error {
+func (p *Project) reread(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.loaded {
-		return nil
+		return
 	}
 	for _, l := range p.live {
 		l.reread()
 	}
-	return p.advance(ctx)
+	if err := p.advance(ctx); err != nil {
+		p.loaded = false // whoever uses the project next is told
+	}
 }
 
 // takeCatalog reduces one record of the project's stream. The caller holds mu.
@@ -134,6 +136,9 @@ func (p *Project) takeOwn(ctx context.Context, records []Record) error {
 // Catalog returns the project's repos and workspaces as they are now.
 func (p *Project) Catalog(ctx context.Context) (*Catalog, error) {
 	if err := p.host.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.load(ctx); err != nil {
 		return nil, err
 	}
 	return p.published.Load(), nil
@@ -204,6 +209,12 @@ func (p *Project) changeRepo(ctx context.Context, caller Caller, path RepoPath, 
 		if err != nil {
 			return err
 		}
+		if now, err := p.Catalog(ctx); err != nil || now != c {
+			if err != nil {
+				return err
+			}
+			continue // decided on what is no longer so
+		}
 		event := p.stamp(caller, encode(typ, payload))
 		home := []Event{p.copied(event, string(path), last+1)}
 		if !c.Born {
@@ -235,8 +246,11 @@ func (p *Project) end(ctx context.Context, stream string) (Seq, error) {
 	return last, nil
 }
 
-// stamp completes an event with who, when and a new id.
+// stamp completes an event with who, when and a new id, unless it has them.
 func (p *Project) stamp(c Caller, e Event) Event {
+	if e.ID != "" {
+		return e
+	}
 	e.ID, e.At = p.host.cfg.NewID(), p.host.cfg.Now().UTC()
 	e.Actor, e.Session, e.Client = c.Actor.Name, c.Session, c.Client
 	return e

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"time"
+	"unicode/utf8"
 )
 
 // maxBefores is how many changes of one event say what was there before.
@@ -29,18 +30,31 @@ type stage struct {
 	bases  []OID          // bodies of what was replaced below
 	marks  []mark
 	seen   map[Path]bool // paths whose current version the change is made from
-	// forgets are paths whose versions the caller is to read again.
-	forgets []Path
 }
 
-// mark is a version that the caller knows once the call has succeeded.
+// mark is a version that the caller knows once the call has succeeded, or, with
+// forget set, those at and below a path that it does not know any more.
 type mark struct {
-	path Path
-	node Node
+	path   Path
+	node   Node
+	forget bool
 }
 
 func newStage(w *Workspace, s *Snapshot) *stage {
 	return &stage{w: w, first: s, now: s, held: map[OID][]byte{}, seen: map[Path]bool{}}
+}
+
+// apply runs one call on a stage and records its effect as one event.
+func apply[R any](ctx context.Context, w *Workspace, op string, call func(ctx context.Context, st *stage) (R, error)) (R, error) {
+	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, R, error) {
+		st := newStage(w, s)
+		r, err := call(ctx, st)
+		if err != nil {
+			return decision{}, r, err
+		}
+		d, err := st.finish(ctx, op)
+		return d, r, err
+	})
 }
 
 // set puts an entry, or takes it away with nil.
@@ -63,7 +77,11 @@ func (st *stage) set(p Path, e *Entry) {
 func (st *stage) sees(p Path) { st.seen[p] = true }
 
 // knows notes what stands at a path for the caller from now on.
-func (st *stage) knows(p Path, n Node) { st.marks = append(st.marks, mark{p, n}) }
+func (st *stage) knows(p Path, n Node) { st.marks = append(st.marks, mark{path: p, node: n}) }
+
+// forgets notes that what the caller was served at and below a path is nowhere
+// from now on.
+func (st *stage) forgets(p Path) { st.marks = append(st.marks, mark{path: p, forget: true}) }
 
 // hold makes sure that a content will be in the store when the event names it.
 func (st *stage) hold(ctx context.Context, id OID, content []byte) error {
@@ -123,7 +141,7 @@ func (st *stage) holdBase(ctx context.Context, m *Mount, base Base) error {
 // that had there; else the version that the caller was last served, else what the
 // lower has now.
 func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
-	if e, ok := st.now.entry(p, m); ok {
+	if e, ok := st.now.entry(p, m); ok && e.Hides() {
 		return e.Base, nil
 	}
 	if m == nil {
@@ -155,6 +173,11 @@ func (st *stage) finish(ctx context.Context, op string) (decision, error) {
 		return decision{}, err
 	}
 	payload := Changed{Op: op, Drop: st.drops, Changes: st.changes()}
+	for _, c := range payload.Changes {
+		if !utf8.ValidString(string(c.Path)) {
+			return decision{}, Errorf(Invalid, "the name %q is not UTF-8, and cannot be changed here", c.Path.Base()).At(c.Path.Dir().String())
+		}
+	}
 	if len(payload.Changes) == 0 && len(payload.Drop) == 0 {
 		return decision{done: st.note}, nil
 	}
@@ -250,10 +273,11 @@ func (st *stage) sweep(ctx context.Context) error {
 
 // note tells what the caller was served by its own call.
 func (st *stage) note() {
-	for _, p := range st.forgets {
-		st.w.live.served.forget(p)
-	}
 	for _, m := range st.marks {
+		if m.forget {
+			st.w.live.served.forget(m.path)
+			continue
+		}
 		st.w.live.served.note(st.w.caller.Session, m.path, Base{Node: m.node})
 	}
 }

@@ -143,7 +143,7 @@ func (c *collector) addFile(ctx context.Context, p Path, e Entry, theirs Node) e
 	}
 	if fc.Ours.present() && !theirs.present() && !fc.Base.present() {
 		var err error
-		if fc.Ignored, err = c.ignored(p); err != nil {
+		if fc.Ignored, err = c.ignored(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -283,7 +283,7 @@ func (w treeWalk) was(ctx context.Context, p Path) (Node, error) {
 }
 
 // ignored asks git's rules, as merged in the workspace, about an untracked path.
-func (c *collector) ignored(p Path) (bool, error) {
+func (c *collector) ignored(ctx context.Context, p Path) (bool, error) {
 	ig := c.snap.live.host.cfg.Ignorer
 	if ig == nil {
 		return false, nil
@@ -292,7 +292,7 @@ func (c *collector) ignored(p Path) (bool, error) {
 		if b, known := c.rules[dir]; known {
 			return b, nil
 		}
-		b, err := c.snap.ignoreFile(context.Background(), c.mount.Point.Join(dir).Join(".gitignore"))
+		b, err := c.snap.ignoreFile(ctx, c.mount.Point.Join(dir).Join(".gitignore"))
 		c.rules[dir] = b
 		return b, err
 	})
@@ -322,7 +322,7 @@ func (s *Snapshot) Ignored(ctx context.Context, f Found) (bool, error) {
 		return false, err
 	}
 	c := &collector{snap: s, mount: f.Mount, rules: map[string][]byte{}}
-	return c.ignored(f.Path)
+	return c.ignored(ctx, f.Path)
 }
 
 // Unmounted lists the scratch paths of the upper, in order.

@@ -52,15 +52,6 @@ func (u *Upper) Within(p Path) iter.Seq2[Path, Entry] {
 	}
 }
 
-// After yields the entries below dir from a path on, which is not included.
-func (u *Upper) After(dir, from Path) iter.Seq2[Path, Entry] {
-	return func(yield func(Path, Entry) bool) {
-		u.entries.Ascend(from, func(p Path, e Entry) bool {
-			return p == from || p.Below(dir) && yield(p, e)
-		})
-	}
-}
-
 // With returns an Upper that has e at p.
 func (u *Upper) With(p Path, e Entry) *Upper {
 	next := u.copy()

@@ -141,6 +141,9 @@ type WorkState struct {
 
 // WorkBranch returns how the work branch of a mount stands; zero without one.
 func (s *Snapshot) WorkBranch(ctx context.Context, m *Mount) (WorkState, error) {
+	if m.Work.IsZero() {
+		return WorkState{}, nil
+	}
 	v, err := s.view(ctx, m)
 	if err != nil {
 		return WorkState{}, err

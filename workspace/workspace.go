@@ -126,14 +126,18 @@ func mutateLocked[R any](ctx context.Context, w *Workspace, decide func(ctx cont
 			return r, err
 		}
 		d, r, err := decide(ctx, s)
+		if err == nil && len(d.events) == 0 && d.done != nil {
+			d.done()
+		}
 		if err != nil || len(d.events) == 0 {
 			return r, err
 		}
 		if err := ctx.Err(); err != nil {
 			return none, err
 		}
-		err = w.commit(ctx, s, d, r)
+		err = w.record(ctx, s, d, r)
 		if isAppendConflict(err) && ctx.Err() == nil {
+			w.live.reread() // whatever the feed says, the stream has moved on
 			continue
 		}
 		if err != nil {
@@ -168,6 +172,32 @@ func (w *Workspace) writable(ctx context.Context) (*Snapshot, error) {
 // maxAnswer is the largest result, in bytes, that is kept for a repeat.
 const maxAnswer = 4 << 10
 
+// answer encodes a result for a repeat. One that is too large is cut if it can be.
+func answer(result any) []byte {
+	b, err := json.Marshal(result)
+	if c, ok := result.(Commit); ok && len(b) > maxAnswer {
+		for len(b) > maxAnswer && err == nil && len(c.Paths) > 0 {
+			c.Paths = c.Paths[:len(c.Paths)/2]
+			b, err = json.Marshal(c)
+		}
+	}
+	if err != nil || len(b) > maxAnswer {
+		return nil
+	}
+	return b
+}
+
+// Answered reports whether the caller's key was used before, so that a call is
+// given the stored answer.
+func (w *Workspace) Answered(ctx context.Context) (bool, error) {
+	s, err := w.Snapshot(ctx)
+	if err != nil || w.caller.Key == "" {
+		return false, err
+	}
+	_, known := s.State.Answer(w.caller.Key)
+	return known, nil
+}
+
 // repeated returns the stored result if the caller's key was used before.
 func repeated[R any](w *Workspace, s *State) (r R, known bool, err error) {
 	if w.caller.Key == "" {
@@ -187,8 +217,8 @@ func repeated[R any](w *Workspace, s *State) (r R, known bool, err error) {
 	return r, true, err
 }
 
-// commit makes a decision durable and visible, in that order.
-func (w *Workspace) commit(ctx context.Context, s *Snapshot, d decision, result any) error {
+// record makes a decision durable and visible, in that order.
+func (w *Workspace) record(ctx context.Context, s *Snapshot, d decision, result any) error {
 	l := w.live
 	for i := range d.events {
 		d.events[i] = l.project.stamp(w.caller, d.events[i])
@@ -200,9 +230,7 @@ func (w *Workspace) commit(ctx context.Context, s *Snapshot, d decision, result 
 	if asked.Key != "" {
 		last := &d.events[len(d.events)-1]
 		last.Key, last.Request = asked.Key, asked.Request
-		if b, err := json.Marshal(result); err == nil && len(b) <= maxAnswer {
-			last.Result = b
-		}
+		last.Result = answer(result)
 	}
 	batches := append([]Batch{{Stream: l.stream(), Last: s.State.Seq, Events: d.events}}, d.also...)
 	records, err := l.host.appendDurably(ctx, batches, d.bodies)
@@ -240,6 +268,8 @@ func (p *Project) Create(ctx context.Context, c Caller, r CreateRequest) (create
 	if err != nil {
 		return false, err
 	}
+	l = p.keep(l)
+	defer p.forgetUnborn(l)
 	if err := l.lock(ctx); err != nil {
 		return false, err
 	}
@@ -256,13 +286,9 @@ func (p *Project) Create(ctx context.Context, c Caller, r CreateRequest) (create
 		if s.Born {
 			return false, p.again(s, r)
 		}
-		err = w.birth(ctx, r)
+		err = w.birth(ctx, s, r)
 		if isAppendConflict(err) && ctx.Err() == nil {
-			l, err = p.workspace(ctx, r.ID) // somebody else made it
-			if err != nil {
-				return false, err
-			}
-			w = &Workspace{l, c}
+			l.reread() // somebody else made it, or wrote to its stream
 			continue
 		}
 		return err == nil, err
@@ -282,8 +308,9 @@ func (p *Project) again(s *State, r CreateRequest) error {
 		Hinted("Open it with `workspace.open`, or choose another path.")
 }
 
-// birth appends the first records of a workspace and their copy.
-func (w *Workspace) birth(ctx context.Context, r CreateRequest) error {
+// birth appends the first records of a workspace, after whatever its stream has
+// of others, and their copy.
+func (w *Workspace) birth(ctx context.Context, unborn *State, r CreateRequest) error {
 	l, p := w.live, w.live.project
 	catalog, err := p.Catalog(ctx)
 	if err != nil {
@@ -292,7 +319,7 @@ func (w *Workspace) birth(ctx context.Context, r CreateRequest) error {
 	if catalog.Unread != 0 {
 		return unread(ProjectStream, catalog.Unread)
 	}
-	s := newSnapshot(l, NewState(), derive(catalog.Repos, NewState()))
+	s := newSnapshot(l, unborn, derive(catalog.Repos, unborn))
 	events := []Event{encode(WorkspaceCreated, Created{Digest: r.Digest})}
 	if len(r.Mounts) > 0 {
 		patches, err := plan(s, catalog, r.Mounts)
@@ -305,24 +332,22 @@ func (w *Workspace) birth(ctx context.Context, r CreateRequest) error {
 		events = append(events, encode(WorkspaceConfigured, Configured{patches}))
 	}
 	events[0] = p.stamp(w.caller, events[0])
-	home := Batch{Stream: p.stream(ProjectStream), Last: Any, Events: []Event{p.copied(events[0], string(l.id), 1)}}
+	home := Batch{Stream: p.stream(ProjectStream), Last: Any, Events: []Event{p.copied(events[0], string(l.id), unborn.Seq+1)}}
 	if !catalog.Born {
 		home.Events = slices.Insert(home.Events, 0, p.stamp(w.caller, encode(ProjectCreated, struct{}{})))
 	}
-	if err := w.commit(ctx, s, decision{events: events, also: []Batch{home}}, true); err != nil {
-		return err
-	}
-	p.keep(l)
-	return nil
+	return w.record(ctx, s, decision{events: events, also: []Batch{home}}, true)
 }
 
-// keep puts a workspace that was just born among the live ones.
-func (p *Project) keep(l *live) {
+// keep puts a workspace among the live ones, and returns the one that is there.
+func (p *Project) keep(l *live) *live {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.live[l.id] == nil {
-		p.live[l.id] = l
+	if there := p.live[l.id]; there != nil {
+		return there
 	}
+	p.live[l.id] = l
+	return l
 }
 
 // Delete ends a workspace for good and reports whether it was ended now. One
@@ -334,12 +359,19 @@ func (p *Project) Delete(ctx context.Context, c Caller, id ID, discard bool) (de
 		return false, err
 	}
 	w := &Workspace{l, c}
+	if s, err := l.current(ctx); err == nil {
+		if answer, known, err := repeated[bool](w, s); known || err != nil {
+			return answer, err
+		}
+	}
 	deleted, err = mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
 		if err := s.mayDiscard(ctx, discard); err != nil {
 			return decision{}, false, err
 		}
-		if len(s.State.Intents) > 0 {
-			return decision{}, false, inFlight(s.State.Intents)
+		for _, in := range s.State.Intents {
+			if tended, err := w.tended(in); tended || err != nil || !discard {
+				return decision{}, false, errors.Join(err, inFlight(in))
+			}
 		}
 		e := p.stamp(c, encode(WorkspaceDeleted, struct{}{}))
 		home := Batch{Stream: p.stream(ProjectStream), Last: Any, Events: []Event{p.copied(e, string(id), s.State.Seq+1)}}
@@ -365,9 +397,6 @@ func (s *Snapshot) mayDiscard(ctx context.Context, discard bool) error {
 }
 
 // inFlight is why something has to wait for a commit to land.
-func inFlight(intents map[string]Committing) error {
-	for _, i := range intents {
-		return Errorf(Conflict, "a commit of %s is under way", i.Mount).Hinted("Try again when it has landed.")
-	}
-	return nil
+func inFlight(in Committing) error {
+	return Errorf(Conflict, "a commit of %s is under way", in.Mount).Hinted("Try again when it has landed.")
 }
