@@ -249,7 +249,8 @@ func TestCrashDuringACommit(t *testing.T) {
 // else is respected.
 func TestLockOfADeadProcess(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
-	dead, other := b.create("/agents/dead", nil), b.create("/agents/other", nil)
+	dead := b.create("/agents/dead", nil)
+	b.create("/agents/other", nil)
 	dead.write("/repos/app/a", "2\n")
 	b.cfg.Fault = func(string) error { return errors.New("crash") }
 	b.reopen()
@@ -258,7 +259,8 @@ func TestLockOfADeadProcess(t *testing.T) {
 	}
 	b.cfg.Fault = nil
 	b.reopen()
-	dead, other = b.open("/agents/dead", "s"), b.open("/agents/other", "s")
+	dead = b.open("/agents/dead", "s")
+	other := b.open("/agents/other", "s")
 	lock := filepath.Join(b.root, "app.git", "refs", "heads", "main.lock")
 	plant := func(content string) {
 		t.Helper()

@@ -1,5 +1,7 @@
 package workspace
 
+import "cmp"
+
 // Limits bound what a workspace takes. A zero field means the default.
 type Limits struct {
 	FileBytes    int64 // of one file's content; default 64 MiB
@@ -24,26 +26,13 @@ var defaultLimits = Limits{
 
 func (l Limits) withDefaults() Limits {
 	d := defaultLimits
-	if l.FileBytes > 0 {
-		d.FileBytes = l.FileBytes
+	return Limits{
+		FileBytes:    cmp.Or(max(l.FileBytes, 0), d.FileBytes),
+		BatchItems:   cmp.Or(max(l.BatchItems, 0), d.BatchItems),
+		TreeEntries:  cmp.Or(max(l.TreeEntries, 0), d.TreeEntries),
+		UpperEntries: cmp.Or(max(l.UpperEntries, 0), d.UpperEntries),
+		UpperBytes:   cmp.Or(max(l.UpperBytes, 0), d.UpperBytes),
+		ReadPaths:    cmp.Or(max(l.ReadPaths, 0), d.ReadPaths),
+		ResultBytes:  cmp.Or(max(l.ResultBytes, 0), d.ResultBytes),
 	}
-	if l.BatchItems > 0 {
-		d.BatchItems = l.BatchItems
-	}
-	if l.TreeEntries > 0 {
-		d.TreeEntries = l.TreeEntries
-	}
-	if l.UpperEntries > 0 {
-		d.UpperEntries = l.UpperEntries
-	}
-	if l.UpperBytes > 0 {
-		d.UpperBytes = l.UpperBytes
-	}
-	if l.ReadPaths > 0 {
-		d.ReadPaths = l.ReadPaths
-	}
-	if l.ResultBytes > 0 {
-		d.ResultBytes = l.ResultBytes
-	}
-	return d
 }
