@@ -269,3 +269,25 @@ func TestRepoBornUnderWork(t *testing.T) {
 		t.Errorf("after the commit the mount is there: %q", got)
 	}
 }
+
+// TestConfigureKeepsTheBranchChecked: a patch that names another repo keeps the
+// mount's branch, which that repo must have: otherwise the mount could not be read.
+func TestConfigureKeepsTheBranchChecked(t *testing.T) {
+	b := newBench(t, map[string]map[string]string{"app": {"a": "app\n"}, "lib": {"a": "lib\n"}, "old": {"a": "old\n"}})
+	b.git("app", "branch", "dev", "main")
+	b.git("old", "branch", "dev", "main")
+	dev := mount("/repos/app", CommitToMain)
+	dev[FieldBranch] = val("dev")
+	w := b.create("/agents/a", map[string]MountPatch{"/x": dev})
+	_, err := w.Configure(context.Background(), map[string]MountPatch{"/x": {FieldRepo: val("/repos/lib")}})
+	if !errors.Is(err, Invalid) || !strings.Contains(err.Error(), "dev") {
+		t.Errorf("a repo without the branch: %v, want invalid", err)
+	}
+	if got := w.read("/x/a"); got != "app\n" {
+		t.Errorf("after the refusal: %q", got)
+	}
+	w.configure("/x", MountPatch{FieldRepo: val("/repos/old")})
+	if got := w.read("/x/a"); got != "old\n" {
+		t.Errorf("on a repo that has the branch: %q", got)
+	}
+}

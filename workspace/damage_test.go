@@ -13,47 +13,52 @@ import (
 	. "carrel.dev/workspace"
 )
 
-// TestDamagedRecordStopsItsWorkspaceAlone: one workspace with a damaged record
-// does not take the others with it, in a process that follows the store.
-func TestDamagedRecordStopsItsWorkspaceAlone(t *testing.T) {
-	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
-	ctx := context.Background()
-	path := filepath.Join(t.TempDir(), "db")
-	store, err := sqlite.Open(ctx, path, nil)
+// newDurableBench is newBench on a store in a file, whose path it returns, with a
+// repo app.
+func newDurableBench(t *testing.T) (b *bench, path string) {
+	t.Helper()
+	b = newBench(t, nil)
+	path = filepath.Join(t.TempDir(), "db")
+	store, err := sqlite.Open(context.Background(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	b.cfg.Store, b.cfg.Blobs = store, store
 	b.reopen()
-	err = b.project.SetRepo(ctx, Caller{}, Repo{Path: "/repos/app", Source: Source{Location: b.root + "/app.git"}, Branch: "main", Policy: CommitToMain})
-	if err != nil {
-		t.Fatal(err)
-	}
-	well, ill := b.create("/agents/well", nil), b.create("/agents/ill", nil)
-	follower, err := NewHost(ctx, b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	project, err := follower.Project(ctx, "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch := map[*space]*Workspace{}
-	for _, w := range []*space{well, ill} {
-		if watch[w], err = project.Workspace(ctx, w.ID(), Caller{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ill.write("/workspace/x", "1")
+	b.repo("app", map[string]string{"a": "1\n"})
+	return b, path
+}
+
+// damageLast changes the type of the last record, which its checksum covers.
+func damageLast(t *testing.T, path, typ string) {
+	t.Helper()
 	db, err := sql.Open("sqlite3", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("UPDATE events SET type = 'workspace/other' WHERE position = (SELECT max(position) FROM events)"); err != nil {
+	if _, err := db.Exec("UPDATE events SET type = ? WHERE position = (SELECT max(position) FROM events)", typ); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestDamagedRecordStopsItsWorkspaceAlone: one workspace with a damaged record
+// does not take the others with it, in a process that follows the store.
+func TestDamagedRecordStopsItsWorkspaceAlone(t *testing.T) {
+	b, path := newDurableBench(t)
+	ctx := context.Background()
+	well, ill := b.create("/agents/well", nil), b.create("/agents/ill", nil)
+	project := b.process()
+	watch := map[*space]*Workspace{}
+	for _, w := range []*space{well, ill} {
+		var err error
+		if watch[w], err = project.Workspace(ctx, w.ID(), Caller{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ill.write("/workspace/x", "1")
+	damageLast(t, path, "workspace/other")
 	well.write("/workspace/y", "2")
 	snap, err := watch[well].Snapshot(ctx)
 	if err != nil {
@@ -64,5 +69,41 @@ func TestDamagedRecordStopsItsWorkspaceAlone(t *testing.T) {
 	}
 	if _, err := watch[ill].Snapshot(ctx); !errors.Is(err, Corrupt) {
 		t.Errorf("the damaged workspace: %v, want corrupt", err)
+	}
+}
+
+// TestDamagedProjectStopsItselfAlone: a damaged record in one project's own stream
+// is met by whoever uses that project, and by nobody else.
+func TestDamagedProjectStopsItselfAlone(t *testing.T) {
+	b, path := newDurableBench(t)
+	ctx := context.Background()
+	b.create("/agents/well", nil)
+	project := b.process()
+	ill, err := project.Host().Project(ctx, "ill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	well, err := project.Workspace(ctx, "/agents/well", Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := b.host.Project(ctx, "ill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.SetRepo(ctx, Caller{}, Repo{Path: "/repos/z", Source: Source{Location: "/z"}, Branch: "main", Policy: CommitToMain}); err != nil {
+		t.Fatal(err)
+	}
+	damageLast(t, path, "repo/other")
+	for range 2 {
+		if _, err := well.Snapshot(ctx); err != nil {
+			t.Errorf("a workspace of another project: %v", err)
+		}
+		if _, err := ill.Catalog(ctx); !errors.Is(err, Corrupt) {
+			t.Errorf("the damaged project: %v, want corrupt", err)
+		}
+	}
+	if _, err := well.Write(ctx, "/workspace/x", []byte("1"), WriteOptions{}); err != nil {
+		t.Errorf("a write beside the damage: %v", err)
 	}
 }

@@ -186,3 +186,79 @@ func TestStaleReadBelowADeletedDirectory(t *testing.T) {
 	w.write("/repos/app/e", "e\n")
 	w.commit("/repos/app")
 }
+
+// TestMadeDirectoryAfterACommit: a directory that somebody made stays when its files
+// are committed, and whatever is done with it then reaches those files too.
+func TestMadeDirectoryAfterACommit(t *testing.T) {
+	const r = "/repos/app/"
+	ctx := context.Background()
+	for name, tt := range map[string]struct {
+		play   func(w *space) error
+		walk   []string
+		status []string
+		tree   string // after a second commit
+	}{
+		"nothing": {func(*space) error { return nil }, []string{r + "a", r + "d/x"}, []string{}, "a d/x"},
+		"deleted": {func(w *space) error { w.del(r + "d"); return nil }, []string{r + "a"}, []string{"D d/x"}, "a"},
+		"moved": {func(w *space) error {
+			_, err := w.Move(ctx, r+"d", r+"e", false)
+			return err
+		}, []string{r + "a", r + "e/x"}, []string{"D d/x", "A e/x"}, "a e/x"},
+		"its file deleted": {func(w *space) error { w.del(r + "d/x"); return nil }, []string{r + "a"}, []string{"D d/x"}, "a"},
+		"reverted": {func(w *space) error {
+			_, err := w.Revert(ctx, r+"d")
+			return err
+		}, []string{r + "a", r + "d/x"}, []string{}, "a d/x"},
+		"deleted and made again": {func(w *space) error {
+			w.del(r + "d")
+			_, err := w.Mkdir(ctx, r+"d")
+			return err
+		}, []string{r + "a"}, []string{"D d/x"}, "a"},
+		"replaced by a file": {func(w *space) error { w.del(r + "d"); w.write(r+"d", "file\n"); return nil },
+			[]string{r + "a", r + "d"}, []string{"A d", "D d/x"}, "a d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
+			w := b.create("/agents/a", nil)
+			if _, err := w.Mkdir(ctx, r+"d"); err != nil {
+				t.Fatal(err)
+			}
+			w.write(r+"d/x", "2\n")
+			w.commit("/repos/app")
+			if err := tt.play(w); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.walk, w.walk("/repos/app")); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.status, w.status("/repos/app")); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+			if len(tt.status) > 0 {
+				w.commit("/repos/app")
+			}
+			if got := strings.ReplaceAll(b.git("app", "ls-tree", "-r", "--name-only", "main"), "\n", " "); got != tt.tree {
+				t.Errorf("committed %q, want %q", got, tt.tree)
+			}
+		})
+	}
+}
+
+// TestRevertBelowADeletedDirectory: a file that is gone with its directory cannot be
+// reverted alone, in a batch as little as by itself, and both say so instead of doing
+// nothing.
+func TestRevertBelowADeletedDirectory(t *testing.T) {
+	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n", "d/x": "1\n"}})
+	w := b.create("/agents/a", nil)
+	w.del("/repos/app/d")
+	ctx := context.Background()
+	_, alone := w.Revert(ctx, "/repos/app/d/x")
+	for name, err := range map[string]error{"by itself": alone, "in a batch": w.Batch(ctx, []Step{RevertStep("/repos/app/d/x")})} {
+		if !errors.Is(err, Conflict) || !strings.Contains(HintOf(err), "/repos/app/d") {
+			t.Errorf("%s: %v, want a conflict that names the directory", name, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"D d/x"}, w.status("/repos/app")); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}

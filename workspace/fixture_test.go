@@ -3,10 +3,12 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,19 +54,70 @@ func (b *bench) reopen() {
 	}
 }
 
+// process returns the project as another process on the same stores has it.
+func (b *bench) process() *Project {
+	b.t.Helper()
+	host, err := NewHost(context.Background(), b.cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	project, err := host.Project(context.Background(), "p")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return project
+}
+
+// during starts again with a step that runs the next time the point is reached.
+func (b *bench) during(point string, step func() error) {
+	b.t.Helper()
+	var once atomic.Bool
+	b.cfg.Fault = func(at string) error {
+		if at == point && once.CompareAndSwap(false, true) {
+			return step()
+		}
+		return nil
+	}
+	b.reopen()
+}
+
+// errCrash is how a process ends at a point.
+var errCrash = errors.New("crash")
+
+// crashAt starts again so that the next one who reaches the point gets no further.
+func (b *bench) crashAt(point string) {
+	b.t.Helper()
+	b.during(point, func() error { return errCrash })
+}
+
 // repo makes a bare repository and registers it.
 func (b *bench) repo(name string, files map[string]string) {
 	b.t.Helper()
 	dir := filepath.Join(b.root, name+".git")
 	b.run("", "init", "-q", "--bare", "-b", "main", dir)
 	if files != nil {
-		b.outside(name, files)
+		b.populate(dir, files)
 	}
 	err := b.project.SetRepo(context.Background(), Caller{}, Repo{
 		Path: RepoPath("/repos/" + name), Source: Source{Location: dir}, Branch: "main", Policy: CommitToMain,
 	})
 	if err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// populate makes the first commit of a repository, with one call of git.
+func (b *bench) populate(dir string, files map[string]string) {
+	b.t.Helper()
+	var in strings.Builder
+	in.WriteString("commit refs/heads/main\ncommitter Ann <ann@example.org> 1700000000 +0000\ndata 5\nfirst\n")
+	for p, content := range files {
+		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", p, len(content), content)
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(in.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.t.Fatalf("git fast-import: %v\n%s", err, out)
 	}
 }
 
@@ -131,6 +184,16 @@ func (b *bench) create(id string, devs map[string]MountPatch) *space {
 func (b *bench) open(id, session string) *space {
 	b.t.Helper()
 	w, err := b.project.Workspace(context.Background(), ID(id), Caller{Session: session})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &space{b.t, w}
+}
+
+// keyed returns a handle on a workspace whose calls are one request under a key.
+func (b *bench) keyed(id, key, request string) *space {
+	b.t.Helper()
+	w, err := b.project.Workspace(context.Background(), ID(id), Caller{Session: "s", Key: key, Request: request})
 	if err != nil {
 		b.t.Fatal(err)
 	}
