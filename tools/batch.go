@@ -66,7 +66,7 @@ func Batch(ctx context.Context, w *workspace.Workspace, in BatchIn) (BatchOut, e
 			return BatchOut{}, workspace.InItem(i, len(in.Changes), err)
 		}
 		steps[i] = step
-		if room.take(2*len(about) + 8) {
+		if room.take(len(about) + 8) {
 			out.Paths = append(out.Paths, about)
 		}
 	}

@@ -99,7 +99,7 @@ func newGitCommitOut(w *workspace.Workspace, c workspace.Commit) GitCommitOut {
 	}
 	room := pageRoom(w, 0)
 	for _, p := range c.Paths {
-		if room.take(2*len(p) + 8) {
+		if room.take(len(p) + 8) {
 			out.ChangedPaths = append(out.ChangedPaths, p.String())
 		} else {
 			out.More++

@@ -85,7 +85,7 @@ func GitLog(ctx context.Context, w *workspace.Workspace, in GitLogIn) (GitLogOut
 		if len(e.Message) > maxMessage {
 			e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
 		}
-		if !room.take(2*len(e.Message) + 256) {
+		if !room.take(len(e.Message) + 256) {
 			out.Truncated = true
 			break
 		}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"carrel.dev/workspace"
@@ -59,6 +60,7 @@ type GitStatusOut struct {
 	MoreUnmounted int           `json:"moreUnmounted,omitempty"`
 	Withheld      []Withheld    `json:"withheld"`
 	Displaced     []Displaced   `json:"displaced"`
+	MoreDisplaced int           `json:"moreDisplaced,omitempty"`
 	Warnings      []string      `json:"warnings,omitempty"`
 }
 
@@ -89,6 +91,9 @@ func (o GitStatusOut) Render() Rendering {
 	}
 	for _, d := range o.Displaced {
 		fmt.Fprintf(&b, "displaced: %s, written for the mount %s that is no longer there\n", shown(d.Path), d.Mount)
+	}
+	if o.MoreDisplaced > 0 {
+		fmt.Fprintf(&b, "and %d more displaced\n", o.MoreDisplaced)
 	}
 	return Rendering{Text: strings.TrimSuffix(b.String(), "\n"), Notes: o.Warnings}
 }
@@ -150,31 +155,52 @@ func GitStatus(ctx context.Context, w *workspace.Workspace, in GitStatusIn) (Git
 		Workspace: string(w.ID()), Mounts: []MountStatus{}, Unmounted: []PathChange{}, Withheld: []Withheld{}, Displaced: []Displaced{},
 	}
 	room := pageRoom(w, 0)
-	heads := *room // of the mounts, with a third of the room
-	heads.bytes /= 3
-	room.bytes -= heads.bytes
-	for _, m := range mounts {
-		st, dirty, err := statusOf(ctx, s, m, in.All, room)
-		if ctx.Err() != nil {
-			return GitStatusOut{}, ctx.Err()
-		}
-		if err != nil {
-			st.Error = err.Error()
-		}
-		switch {
-		case err == nil && !dirty && !in.All:
-			out.CleanMounts++
-		case !heads.take(2 * (len(st.Path) + len(st.RepoPath) + len(st.Branch) + 160)):
-			out.MoreMounts++
-		default:
-			out.Mounts = append(out.Mounts, st)
-		}
+	if err := out.addMounts(ctx, s, mounts, in.All, room); err != nil {
+		return GitStatusOut{}, err
 	}
 	if in.Scope == "" {
 		out.addRest(s, room)
 	}
 	out.Warnings = warnings(ctx, s, mounts)
 	return out, nil
+}
+
+// addMounts adds the mounts that have something to tell and, if all are wanted,
+// after those the clean ones that there is room for.
+func (o *GitStatusOut) addMounts(ctx context.Context, s *workspace.Snapshot, mounts []*workspace.Mount, all bool, room *room) error {
+	heads := *room // of the mounts, with a third of the room
+	heads.bytes /= 3
+	room.bytes -= heads.bytes
+	var quiet []MountStatus
+	add := func(st MountStatus) {
+		if heads.take(len(st.Path) + len(st.RepoPath) + len(st.Branch) + len(st.Error) + 160) {
+			o.Mounts = append(o.Mounts, st)
+		} else {
+			o.MoreMounts++
+		}
+	}
+	for _, m := range mounts {
+		st, dirty, err := statusOf(ctx, s, m, all, room)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			st.Error = err.Error()
+		}
+		switch {
+		case err != nil || dirty:
+			add(st)
+		case all:
+			quiet = append(quiet, st)
+		default:
+			o.CleanMounts++
+		}
+	}
+	for _, st := range quiet {
+		add(st)
+	}
+	slices.SortFunc(o.Mounts, func(a, b MountStatus) int { return strings.Compare(a.Path, b.Path) })
+	return nil
 }
 
 // inScope returns the mounts that a scope names: all of them without one.
@@ -204,7 +230,7 @@ func points(mounts []*workspace.Mount) string {
 	return strings.Join(names, ", ")
 }
 
-// statusOf returns a mount's status and whether it has anything to tell.
+// statusOf returns a mount's status and whether it is dirty.
 func statusOf(ctx context.Context, s *workspace.Snapshot, m *workspace.Mount, all bool, room *room) (MountStatus, bool, error) {
 	st := MountStatus{
 		Path: m.Point.String(), RepoPath: string(m.Repo), Policy: string(m.Policy), Branch: m.Branch, Changes: []PathChange{},
@@ -225,18 +251,18 @@ func statusOf(ctx context.Context, s *workspace.Snapshot, m *workspace.Mount, al
 	for _, c := range changes {
 		if c.Ignored {
 			st.Ignored++
-			if all && room.take(2*len(c.Path)) {
+			if all && room.take(len(c.Path)) {
 				st.IgnoredFiles = append(st.IgnoredFiles, c.Path.String())
 			}
 			continue
 		}
-		if !room.take(2 * (len(c.Path) + len(c.Conflict) + 32)) {
+		if !room.take(len(c.Path) + len(c.Conflict) + 32) {
 			st.More++
 			continue
 		}
 		st.Changes = append(st.Changes, PathChange{c.Path.String(), c.Change, c.Conflict})
 	}
-	return st, true, nil
+	return st, len(changes) > 0, nil
 }
 
 // commitName is a commit's id, "" for a branch without commits.
@@ -250,7 +276,7 @@ func commitName(id workspace.OID) string {
 // addRest adds what belongs to no mount.
 func (o *GitStatusOut) addRest(s *workspace.Snapshot, room *room) {
 	for _, p := range s.Unmounted() {
-		if !room.take(2*len(p) + 64) {
+		if !room.take(len(p) + 64) {
 			o.MoreUnmounted++
 			continue
 		}
@@ -260,9 +286,12 @@ func (o *GitStatusOut) addRest(s *workspace.Snapshot, room *room) {
 		o.Withheld = append(o.Withheld, Withheld{m.Point.String(), string(m.Repo)})
 	}
 	for _, p := range s.Displaced() {
-		if e, ok := s.State.Upper.Get(p); ok && room.take(2*len(p)+64) {
-			o.Displaced = append(o.Displaced, Displaced{p.String(), e.Owner.Mount.String()})
+		e, _ := s.State.Upper.Get(p)
+		if !room.take(len(p) + 64) {
+			o.MoreDisplaced++
+			continue
 		}
+		o.Displaced = append(o.Displaced, Displaced{p.String(), e.Owner.Mount.String()})
 	}
 }
 

@@ -86,7 +86,7 @@ func Glob(ctx context.Context, w *workspace.Workspace, in GlobIn) (GlobOut, erro
 			out.Ignored++
 			continue
 		}
-		if !room.take(2*len(f.Path) + 8) {
+		if !room.take(len(f.Path) + 8) {
 			out.Truncated, out.NextCursor = true, c.next(w, s, last, 0)
 			break
 		}

@@ -221,7 +221,7 @@ func (g *grepper) name(ctx context.Context, f workspace.Found, content []byte) e
 	if err != nil || !any {
 		return err
 	}
-	if !g.room.take(2*len(f.Path) + 8) {
+	if !g.room.take(len(f.Path) + 8) {
 		g.out.Truncated = true
 		return nil
 	}
@@ -235,7 +235,7 @@ func (g *grepper) count(ctx context.Context, f workspace.Found, content []byte) 
 	if err != nil || n == 0 {
 		return err
 	}
-	if !g.room.take(2*len(f.Path) + 48) {
+	if !g.room.take(len(f.Path) + 48) {
 		g.out.Truncated = true
 		return nil
 	}
@@ -280,7 +280,7 @@ func (g *grepper) lines(ctx context.Context, f workspace.Found, content []byte) 
 
 // size is the room that a match takes as text and as fields.
 func size(p workspace.Path, m greps.Match) int {
-	n := 2*(len(p)+len(m.Text)) + 64
+	n := len(p) + len(m.Text) + 64
 	for _, c := range append(m.Before, m.After...) {
 		n += len(p) + len(c.Text) + 8
 	}

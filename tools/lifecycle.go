@@ -215,7 +215,7 @@ func WorkspaceList(ctx context.Context, c Call, in WorkspaceListIn) (WorkspaceLi
 	out := WorkspaceListOut{Workspaces: []ListedWorkspace{}}
 	room := room{bytes: (c.Project.Host().Limits().ResultBytes - reserve) / 2, items: pageItems}
 	for w := range catalog.List(in.Prefix, workspace.ID(in.Cursor)) {
-		if !room.take(2*len(w.ID) + 128) {
+		if !room.take(len(w.ID) + 128) {
 			// A cursor of this list is the last identity: what is born or deleted
 			// meanwhile cannot make it repeat or skip another one.
 			out.Truncated, out.NextCursor = true, out.Workspaces[len(out.Workspaces)-1].Path

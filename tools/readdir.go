@@ -145,7 +145,7 @@ func (l *lister) add(ctx context.Context, f workspace.Found) error {
 	if f.Kind == workspace.Dir {
 		e.Name += "/"
 	}
-	if !l.room.take(2*len(e.Name) + 64) {
+	if !l.room.take(len(e.Name) + 64) {
 		l.out.Truncated = true
 		return nil
 	}

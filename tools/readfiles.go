@@ -47,6 +47,9 @@ func (o ReadFilesOut) Render() Rendering {
 	return Rendering{Text: blocks[0], More: blocks[1:]}
 }
 
+// perFile is about what a file takes in a result beside its text and its path.
+const perFile = 160
+
 // firstFew cuts a list of names to what is worth reading.
 func firstFew(names []string) []string {
 	const most = 100
@@ -111,7 +114,10 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 			out.MoreAbsent++
 			continue
 		}
-		if room -= len(text); room < 0 {
+		if text != nil {
+			room -= len(text) + len(in.Paths[i]) + perFile
+		}
+		if room < 0 {
 			return ReadFilesOut{}, workspace.Errorf(workspace.Limit, "the files are larger than %d bytes together", limits.ResultBytes).
 				Hinted("Read fewer at once, or large ones page by page with `readFile`.")
 		}

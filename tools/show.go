@@ -90,7 +90,7 @@ func mountInfos(ctx context.Context, w *workspace.Workspace, s *workspace.Snapsh
 	infos = []MountInfo{}
 	room := pageRoom(w, 0)
 	for _, m := range s.Table.Mounts {
-		if !room.take(2 * (len(m.Point) + len(m.Repo) + len(m.Branch) + 160)) {
+		if !room.take(len(m.Point) + len(m.Repo) + len(m.Branch) + 160) {
 			more++
 			continue
 		}

@@ -161,7 +161,20 @@ func (l *live) forget(r Record) {
 			return
 		}
 		for key := range p.Mounts {
-			l.served.forget(Path(key))
+			l.served.forgetAll(Path(key)) // it may be another repo from now on
+		}
+	case WorkspaceCommitted:
+		p, err := decode[Committed](r)
+		if err != nil {
+			return
+		}
+		for _, c := range p.Changes {
+			switch {
+			case c.After != nil: // rewritten since, on what was committed
+				l.served.committed(c.Path, c.After.Base.Node)
+			case c.Before != nil:
+				l.served.committed(c.Path, c.Before.Node())
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package workspace
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // servedPaths is how many paths of a session are remembered at least.
 const servedPaths = 10_000
@@ -15,9 +18,17 @@ type served struct {
 }
 
 // servedSession keeps two generations, so that forgetting needs no order.
-type servedSession struct{ young, old map[Path]Base }
+type servedSession struct{ young, old map[Path]version }
 
-func (s *servedSession) get(p Path) (Base, bool) {
+// version is what a session was given of a path.
+type version struct {
+	Node
+	// draft says that it was the upper's: it is no base for a write once it has
+	// been taken away without being committed.
+	draft bool
+}
+
+func (s *servedSession) get(p Path) (version, bool) {
 	b, ok := s.young[p]
 	if !ok {
 		b, ok = s.old[p]
@@ -25,22 +36,32 @@ func (s *servedSession) get(p Path) (Base, bool) {
 	return b, ok
 }
 
-func (s *servedSession) set(p Path, b Base) {
+func (s *servedSession) set(p Path, v version) {
 	if len(s.young) >= servedPaths {
 		s.old, s.young = s.young, nil
 	}
 	if s.young == nil {
-		s.young = map[Path]Base{}
+		s.young = map[Path]version{}
 	}
-	s.young[p] = b
+	s.young[p] = v
 }
 
+// forget drops the drafts at and below a path.
 func (s *servedSession) forget(within Path) {
-	for _, m := range []map[Path]Base{s.young, s.old} {
-		for p := range m {
-			if within.Contains(p) {
+	for _, m := range []map[Path]version{s.young, s.old} {
+		for p, v := range m {
+			if v.draft && within.Contains(p) {
 				delete(m, p)
 			}
+		}
+	}
+}
+
+// committed makes a draft that was committed a version like others.
+func (s *servedSession) committed(p Path, n Node) {
+	for _, m := range []map[Path]version{s.young, s.old} {
+		if v, ok := m[p]; ok && v.Node == n {
+			m[p] = version{Node: n}
 		}
 	}
 }
@@ -49,7 +70,7 @@ func (s *servedSession) forget(within Path) {
 const anySession = ""
 
 // last returns what a session was last given, else what anybody was.
-func (s *served) last(session string, p Path) (Base, bool) {
+func (s *served) last(session string, p Path) (version, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range []string{session, anySession} {
@@ -59,18 +80,18 @@ func (s *served) last(session string, p Path) (Base, bool) {
 			}
 		}
 	}
-	return Base{}, false
+	return version{}, false
 }
 
 // below returns what a session was last given below a directory, else what
 // anybody was.
-func (s *served) below(session string, dir Path) map[Path]Base {
+func (s *served) below(session string, dir Path) map[Path]version {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := map[Path]Base{}
+	found := map[Path]version{}
 	for _, name := range []string{anySession, session} { // the session's own last, to win
 		if one := s.sessions[name]; one != nil {
-			for _, generation := range []map[Path]Base{one.old, one.young} {
+			for _, generation := range []map[Path]version{one.old, one.young} {
 				for p, b := range generation {
 					if p.Below(dir) {
 						found[p] = b
@@ -83,7 +104,7 @@ func (s *served) below(session string, dir Path) map[Path]Base {
 }
 
 // note remembers what a session was given.
-func (s *served) note(session string, p Path, b Base) {
+func (s *served) note(session string, p Path, v version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sessions == nil {
@@ -95,17 +116,37 @@ func (s *served) note(session string, p Path, b Base) {
 			one = &servedSession{}
 			s.sessions[name] = one
 		}
-		one.set(p, b)
+		one.set(p, v)
 	}
 }
 
-// forget drops what anybody was given at and below a path: after a revert the
-// versions written here are nowhere.
+// forget drops the drafts that anybody was given at and below a path: after a
+// revert they are nowhere.
 func (s *served) forget(within Path) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
 		one.forget(within)
+	}
+}
+
+// committed notes that a commit has what was a draft.
+func (s *served) committed(p Path, n Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.sessions {
+		one.committed(p, n)
+	}
+}
+
+// forgetAll drops everything that anybody was given at and below a path.
+func (s *served) forgetAll(within Path) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.sessions {
+		for _, m := range []map[Path]version{one.young, one.old} {
+			maps.DeleteFunc(m, func(p Path, _ version) bool { return within.Contains(p) })
+		}
 	}
 }
 

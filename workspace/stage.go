@@ -278,6 +278,6 @@ func (st *stage) note() {
 			st.w.live.served.forget(m.path)
 			continue
 		}
-		st.w.live.served.note(st.w.caller.Session, m.path, Base{Node: m.node})
+		st.w.live.served.note(st.w.caller.Session, m.path, version{m.node, true})
 	}
 }

@@ -86,7 +86,7 @@ func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
 // that nothing is there.
 func (w *Workspace) Serve(p Path, f Found) {
 	if m := f.Mount; m != nil || f.Path == "" {
-		w.live.served.note(w.caller.Session, p, Base{Node: Node{f.Mode, f.OID}})
+		w.live.served.note(w.caller.Session, p, version{Node{f.Mode, f.OID}, f.Layer == LayerUpper})
 	}
 }
 
@@ -169,14 +169,18 @@ func (w *Workspace) writable(ctx context.Context) (*Snapshot, error) {
 	return s, err
 }
 
-// maxAnswer is the largest result, in bytes, that is kept for a repeat.
-const maxAnswer = 4 << 10
+// Bounds on the results that are kept for a repeat, in bytes: a commit's list of
+// paths is cut to the first; the second is beyond what any other result has.
+const (
+	maxCommitAnswer = 4 << 10
+	maxAnswer       = 64 << 10
+)
 
 // answer encodes a result for a repeat. One that is too large is cut if it can be.
 func answer(result any) []byte {
 	b, err := json.Marshal(result)
-	if c, ok := result.(Commit); ok && len(b) > maxAnswer {
-		for len(b) > maxAnswer && err == nil && len(c.Paths) > 0 {
+	if c, ok := result.(Commit); ok {
+		for len(b) > maxCommitAnswer && err == nil && len(c.Paths) > 0 {
 			c.Paths = c.Paths[:len(c.Paths)/2]
 			b, err = json.Marshal(c)
 		}
