@@ -72,6 +72,7 @@ type FullStore interface {
 	workspace.Feed
 	workspace.Checkpointer
 	workspace.ProjectLister
+	workspace.CommitSeeker
 }
 
 // FaultyStore is a store whose Append fails when told to. Make one as
