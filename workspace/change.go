@@ -82,7 +82,7 @@ func (st *stage) rewrite(ctx context.Context, p Path, o WriteOptions, how rewrit
 	}
 	var old []byte
 	if cur.Kind == File {
-		if old, err = st.content(ctx, cur); err != nil {
+		if old, err = st.now.Content(ctx, cur); err != nil {
 			return Written{}, err
 		}
 	}

@@ -134,7 +134,7 @@ func (st *stage) copyNode(ctx context.Context, n Found, to Path) error {
 		}
 		return st.setDir(ctx, to, m)
 	}
-	content, err := st.content(ctx, n)
+	content, err := st.now.Content(ctx, n)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (st *stage) clearBelow(ctx context.Context, dir Path, m *Mount) error {
 		if err != nil {
 			return err
 		}
-		fresh := !n.present() || (Node{n.Mode.Canonical(), n.OID}) == e.Base.Node
+		fresh := !n.present() || !e.Hides() || (Node{n.Mode.Canonical(), n.OID}) == e.Base.Node
 		if fresh && !st.landing(p) {
 			st.set(p, nil)
 			continue

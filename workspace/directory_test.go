@@ -71,6 +71,13 @@ func TestReplacedDirectories(t *testing.T) {
 				t.Errorf("what was committed reads %q", got)
 			}
 		},
+		"a made directory that is also committed, below one that goes": func(t *testing.T, w *space) {
+			_, err := w.Mkdir(ctx, r+"n/m")
+			must(t, err)
+			w.write(r+"n/m/x", "x\n")
+			w.commit("/repos/app")
+			w.del(r + "n")
+		},
 		"a directory becomes a file and is one again": func(t *testing.T, w *space) {
 			w.del(r + "d")
 			w.write(r+"d", "file\n")

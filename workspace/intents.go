@@ -78,7 +78,7 @@ func (s *Snapshot) rebased(ctx context.Context, in Committing) ([]PathChange, er
 			continue
 		}
 		for p, e := range s.State.Upper.Below(c.Path) {
-			if e.Owner == c.Before.Owner && !collected[p] {
+			if e.Owner == c.Before.Owner && e.Hides() && !collected[p] {
 				collected[p] = true
 				late = append(late, p)
 			}

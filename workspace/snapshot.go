@@ -38,6 +38,7 @@ type Snapshot struct {
 	Table *Table
 	live  *live
 	views map[*Mount]*view
+	held  map[OID][]byte // contents that a call has set and not stored yet
 }
 
 func newSnapshot(l *live, s *State, t *Table) *Snapshot {
@@ -52,7 +53,7 @@ func newSnapshot(l *live, s *State, t *Table) *Snapshot {
 func (s *Snapshot) with(u *Upper) *Snapshot {
 	state := *s.State
 	state.Upper = u
-	return &Snapshot{State: &state, Table: s.Table, live: s.live, views: s.views}
+	return &Snapshot{State: &state, Table: s.Table, live: s.live, views: s.views, held: s.held}
 }
 
 // AtBase returns the lower alone: what a reader would see without the upper.
@@ -250,6 +251,9 @@ func (s *Snapshot) Content(ctx context.Context, f Found) ([]byte, error) {
 	case f.Kind == Submodule:
 		return nil, Errorf(Invalid, "is a submodule at commit %s, whose files are in a repository of their own", f.OID).At(f.Path.String())
 	case f.Layer == LayerUpper:
+		if b := s.held[f.OID]; b != nil {
+			return b, nil
+		}
 		return s.live.host.body(ctx, f.OID, f.size)
 	}
 	v, err := s.view(ctx, f.Mount)

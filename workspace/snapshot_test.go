@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -246,4 +247,29 @@ type countingTree struct {
 func (c *countingTree) Lookups(ctx context.Context, paths []string) ([]Node, error) {
 	c.counts.asked = append(c.counts.asked, paths)
 	return c.Tree.(LookupsTree).Lookups(ctx, paths)
+}
+
+// TestBatchSeesItself: what an item of a batch has set is read by the next one,
+// though nothing of it is stored yet.
+func TestBatchSeesItself(t *testing.T) {
+	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
+	w := b.create("/agents/a", nil)
+	ctx := context.Background()
+	err := w.Batch(ctx, []Step{SymlinkStep("/repos/app/l", "a"), WriteStep("/repos/app/l/x", []byte("x"), WriteOptions{})})
+	if !errors.Is(err, NotDir) || !strings.Contains(HintOf(err), `"a"`) {
+		t.Errorf("a file below a link that the batch made: %v, hint %q", err, HintOf(err))
+	}
+	err = w.Batch(ctx, []Step{
+		WriteStep("/workspace/new", []byte("new\n"), WriteOptions{}),
+		TransferStep("/workspace/new", "/repos/app/moved", false, true),
+		EditStep("/repos/app/moved", WriteOptions{}, func(_ Found, content []byte) ([]byte, int, error) {
+			return append(content[:len(content):len(content)], "edited\n"...), 1, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read("/repos/app/moved") + w.read("/workspace/new"); got != "new\nedited\n<absent>" {
+		t.Errorf("got %q", got)
+	}
 }

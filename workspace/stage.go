@@ -41,7 +41,9 @@ type mark struct {
 }
 
 func newStage(w *Workspace, s *Snapshot) *stage {
-	return &stage{w: w, first: s, now: s, held: map[OID][]byte{}, seen: map[Path]bool{}}
+	now := s.with(s.State.Upper)
+	now.held = map[OID][]byte{}
+	return &stage{w: w, first: s, now: now, held: now.held, seen: map[Path]bool{}}
 }
 
 // apply runs one call on a stage and records its effect as one event.
@@ -100,14 +102,6 @@ func (st *stage) hold(ctx context.Context, id OID, content []byte) error {
 	st.bytes += int64(len(content))
 	st.bodies = append(st.bodies, Body{id, content})
 	return nil
-}
-
-// content is Snapshot.Content that also finds what this call has set.
-func (st *stage) content(ctx context.Context, f Found) ([]byte, error) {
-	if b := st.held[f.OID]; b != nil {
-		return b, nil
-	}
-	return st.now.Content(ctx, f)
 }
 
 // holdBase keeps the content that a first copy-up replaces. One that the

@@ -108,7 +108,11 @@ func (c *collector) add(ctx context.Context, p Path, e Entry) error {
 			return err
 		}
 		if e.Node().present() {
-			c.append(FileChange{Path: p, Change: Added, Ours: e.Node(), entry: p})
+			ignored, err := c.ignored(ctx, p)
+			if err != nil {
+				return err
+			}
+			c.append(FileChange{Path: p, Change: Added, Ours: e.Node(), Ignored: ignored, entry: p})
 		}
 	} else if e.Kind != Dir || e.Hides() {
 		if err := c.addFile(ctx, p, e, theirs); err != nil {
