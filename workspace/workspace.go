@@ -85,8 +85,14 @@ func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
 // Serve notes that the caller was given a path's content, or, with a zero Found,
 // that nothing is there.
 func (w *Workspace) Serve(p Path, f Found) {
+	draft := f.Layer == LayerUpper
+	if f.Path == "" { // nothing, which is a draft where the workspace took away what was there
+		s := w.live.snapshot()
+		m := s.Table.Route(p)
+		draft = m != nil && s.hidden(p, m)
+	}
 	if m := f.Mount; m != nil || f.Path == "" {
-		w.live.served.note(w.caller.Session, p, version{Node{f.Mode, f.OID}, f.Layer == LayerUpper})
+		w.live.served.note(w.caller.Session, p, version{Node{f.Mode, f.OID}, draft})
 	}
 }
 
