@@ -158,7 +158,13 @@ func (l layers) left(m *mount, all, chosen []change, made *commit) upper {
 		}
 	}
 	for p, e := range l.u {
-		if e.owner != m.owner() || l.t.route(p) != m || !e.hides() || open[p] {
+		if e.owner != m.owner() || l.t.route(p) != m || !e.hides() {
+			continue
+		}
+		if open[p] {
+			if l.uncovered(m, p, open) {
+				u[p] = e.rebased(rel(p, m.point), m.base, made)
+			}
 			continue
 		}
 		stays := false
@@ -176,6 +182,30 @@ func (l layers) left(m *mount, all, chosen []change, made *commit) upper {
 		}
 	}
 	return u
+}
+
+// uncovered reports whether something above p that hides it leaves.
+func (l layers) uncovered(m *mount, p string, open map[string]bool) bool {
+	for _, d := range above(p) {
+		if e, ok := l.own(d); ok && below(d, m.point) && e.hides() && !open[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// rebased is an entry on what a commit has at its path, if it stood on what the
+// commit's parent had there.
+func (e entry) rebased(r string, parent, made *commit) entry {
+	was, is := parent.tree(), made.files
+	if e.base.node != was.at(r) || e.base.node.isDir() && !maps.Equal(e.base.files, was.under(r)) {
+		return e
+	}
+	if was.at(r) == is.at(r) && maps.Equal(was.under(r), is.under(r)) {
+		return e
+	}
+	e.base = base{is.at(r), is.under(r), made}
+	return e
 }
 
 // finish records the end of a commit.

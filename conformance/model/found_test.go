@@ -40,6 +40,13 @@ func TestFound(t *testing.T) {
 			do("delete", "/repos/a/b", ""), do("serve", "/repos/a/b", ""), do("revert", "/repos/a/b", ""),
 			do("write", "/repos/a/b", "2\n"), do("commit", "/repos/a", "work"),
 		},
+		"a commit of a part below a directory that was deleted and has nothing left to commit": {
+			{kind: "configure", space: "/agents/w", mounts: map[string]patch{"/repos/a": {workspace.FieldPolicy: "branch"}}},
+			do("write", "/repos/a/e/d/a", "1\n"), do("write", "/repos/a/e/d/b", "1\n"), do("commit", "/repos/a", "work"),
+			do("delete", "/repos/a/e", ""), do("write", "/repos/a/e/d", "2\n"),
+			{kind: "commit", space: "/agents/w", path: "/repos/a", text: "work", paths: []string{"/repos/a/e/d/a"}},
+			{kind: "configure", space: "/agents/w", mounts: map[string]patch{"/repos/a": nil}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			history = append([]op{seed, {kind: "create", space: "/agents/w"}}, history...)

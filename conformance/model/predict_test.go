@@ -71,9 +71,9 @@ func (w *world) predictCreate(s *space, o op) prediction {
 func (w *world) predictServe(s *space, o op) prediction {
 	l := w.layers(s)
 	n, m := l.view()[o.path], l.t.route(o.path)
-	_, draft := l.own(o.path)
-	if !n.present() {
-		draft = l.lower(o.path).present()
+	e, draft := l.own(o.path)
+	if !n.present() { // a draft where the workspace took away what was there
+		draft = draft && e.hides() || l.covered(o.path)
 	}
 	return succeeds(result{}, func() {
 		if m != nil && !n.isDir() || !n.present() {
