@@ -4,7 +4,7 @@
 //
 // The model is the contract written down in the most obvious way: a tree is a map
 // from path to content, an upper a map from path to what was written and what it
-// was made from, and every answer is computed from these anew. It shares no code
+// was made from, and every answer is computed from these anew. It shares no logic
 // with the product. Where it needs to be told (the ids of commits, the names of
 // work branches) it takes the product's word and checks what can be checked.
 //
@@ -28,6 +28,8 @@
 //
 // # What is not
 //
-// Calls run one after the other. Submodules, pins, limits, idempotency keys,
-// ignore files beyond one pattern, glob, grep and diff have their tests elsewhere.
+// Calls run one after the other; a process dies only between a commit's intent and
+// its end. Submodules, pins, limits, idempotency keys, checkouts, ignore files
+// beyond one pattern, glob, grep and diff have their tests elsewhere. A repo born
+// below a workspace's own file, of which the contract does not speak, is left out.
 package model

@@ -11,7 +11,9 @@ import (
 // difference was found once.
 func TestFound(t *testing.T) {
 	file := func(text string) node { return node{workspace.ModeFile, text} }
-	seed := op{kind: "repo", repo: "/repos/a", policy: "commit-to-main", edits: []edit{{"b", file("1\n")}, {"c", file("1\n")}, {"d/a", file("1\n")}}}
+	seed := op{kind: "repo", repo: "/repos/a", policy: "commit-to-main", edits: []edit{
+		{"b", file("1\n")}, {"c", file("1\n")}, {"d/a", file("1\n")}, {"e/d/a", file("1\n")}, {"e/d/b", file("1\n")},
+	}}
 	do := func(kind, path, text string) op {
 		return op{kind: kind, space: "/agents/w", session: "s", path: path, text: text, flag: true}
 	}
@@ -42,7 +44,6 @@ func TestFound(t *testing.T) {
 		},
 		"a commit of a part below a directory that was deleted and has nothing left to commit": {
 			{kind: "configure", space: "/agents/w", mounts: map[string]patch{"/repos/a": {workspace.FieldPolicy: "branch"}}},
-			do("write", "/repos/a/e/d/a", "1\n"), do("write", "/repos/a/e/d/b", "1\n"), do("commit", "/repos/a", "work"),
 			do("delete", "/repos/a/e", ""), do("write", "/repos/a/e/d", "2\n"),
 			{kind: "commit", space: "/agents/w", path: "/repos/a", text: "work", paths: []string{"/repos/a/e/d/a"}},
 			{kind: "configure", space: "/agents/w", mounts: map[string]patch{"/repos/a": nil}},

@@ -30,7 +30,8 @@ func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
-// open begins an episode.
+// begin begins an episode: two repos, one of them with a second branch, and three
+// workspaces, of which the first has many records.
 func (g *generator) begin() []op {
 	seed := func(repo string) op {
 		o := op{kind: "repo", repo: repo, policy: string(workspace.CommitToMain)}
@@ -385,8 +386,7 @@ func (g *generator) edits(r *repo) []edit {
 	return edits
 }
 
-// changed lists the paths of a repo that workspaces have entries of, or were
-// served.
+// changed lists the paths of a repo that workspaces have entries of.
 func (g *generator) changed(r *repo) []string {
 	var list []string
 	for _, id := range sorted(g.w.spaces) {

@@ -26,7 +26,7 @@ type world struct {
 	clock  int64
 	ids    int
 	kept   []kept
-	check  checking
+	check  checking // how much is looked at after a step
 	steps  int
 }
 
