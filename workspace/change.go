@@ -253,16 +253,7 @@ func (st *stage) setDir(ctx context.Context, p Path, m *Mount) error {
 // landing reports whether a commit that is under way holds what p had. It may
 // come to the lower at any moment, so that p needs an entry of its own until the
 // commit's end is recorded.
-func (st *stage) landing(p Path) bool {
-	for _, in := range st.first.State.Intents {
-		for _, c := range in.Changes {
-			if c.Path == p {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (st *stage) landing(p Path) bool { return st.inFlight[p] }
 
 // Revert drops the upper at and below a path and returns how many entries that
 // were.

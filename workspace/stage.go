@@ -30,6 +30,8 @@ type stage struct {
 	bases  []OID          // bodies of what was replaced below
 	marks  []mark
 	seen   map[Path]bool // paths whose current version the change is made from
+	// inFlight are the paths of the commits that are under way.
+	inFlight map[Path]bool
 }
 
 // mark is a version that the caller knows once the call has succeeded, or, with
@@ -43,7 +45,13 @@ type mark struct {
 func newStage(w *Workspace, s *Snapshot) *stage {
 	now := s.with(s.State.Upper)
 	now.held = map[OID][]byte{}
-	return &stage{w: w, first: s, now: now, held: now.held, seen: map[Path]bool{}}
+	inFlight := map[Path]bool{}
+	for _, in := range s.State.Intents {
+		for _, c := range in.Changes {
+			inFlight[c.Path] = true
+		}
+	}
+	return &stage{w: w, first: s, now: now, held: now.held, seen: map[Path]bool{}, inFlight: inFlight}
 }
 
 // apply runs one call on a stage and records its effect as one event.
