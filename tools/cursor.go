@@ -94,5 +94,8 @@ func pageRoom(w *workspace.Workspace, limit int) *room {
 	if limit == 0 {
 		limit = pageItems
 	}
-	return &room{bytes: (w.Project().Host().Limits().ResultBytes - reserve) / 2, items: limit}
+	return &room{bytes: resultRoom(w) / 2, items: limit}
 }
+
+// resultRoom is what a result may have, in bytes, but for what goes with it.
+func resultRoom(w *workspace.Workspace) int { return w.Project().Host().Limits().ResultBytes - reserve }

@@ -79,7 +79,7 @@ func GitDiff(ctx context.Context, w *workspace.Workspace, in GitDiffIn) (GitDiff
 		}
 	}
 	// Text and files share the room of a result.
-	opts := &diff.Options{MaxBytes: 2 * pageRoom(w, 0).bytes * 2 / 3}
+	opts := &diff.Options{MaxBytes: resultRoom(w) * 2 / 3}
 	if in.Context != nil {
 		opts.Context = *in.Context
 		if opts.Context == 0 {
@@ -99,7 +99,7 @@ func GitDiff(ctx context.Context, w *workspace.Workspace, in GitDiffIn) (GitDiff
 
 func newGitDiffOut(w *workspace.Workspace, d *diff.Result) GitDiffOut {
 	out := GitDiffOut{Workspace: string(w.ID()), Files: []FileDiff{}, Truncated: d.Truncated, text: text(d.Text)}
-	room := room{bytes: 2 * pageRoom(w, 0).bytes / 3, items: len(d.Files)}
+	room := room{bytes: resultRoom(w) / 3, items: len(d.Files)}
 	for _, f := range d.Files {
 		if !room.take(len(f.Path) + len(f.From) + 96) {
 			out.MoreFiles++

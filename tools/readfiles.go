@@ -100,7 +100,7 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 		return ReadFilesOut{}, err
 	}
 	out := ReadFilesOut{Workspace: string(w.ID()), Files: map[string]*FileText{}}
-	room := limits.ResultBytes - reserve
+	room := resultRoom(w)
 	nulls := pageRoom(w, len(in.Paths)+1)
 	for i, f := range found {
 		if _, twice := out.Files[in.Paths[i]]; twice {
