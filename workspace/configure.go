@@ -154,35 +154,51 @@ func (s *Snapshot) checkMotion(next *Table, patches map[string]MountPatch) error
 			return inFlight(in)
 		}
 	}
-	var moved []string
+	moved, err := s.withheldBy(next)
+	if err != nil {
+		return err
+	}
 	for p, e := range s.State.Upper.Within(Root) {
 		if e.Owner == s.Table.Route(p).Owner() && e.Owner != next.Route(p).Owner() {
-			moved = append(moved, string(p))
+			moved = append(moved, p)
 		}
 	}
 	if len(moved) > 0 {
-		return Errorf(Conflict, "uncommitted work would change its owner: %s", some(moved)).
+		slices.Sort(moved)
+		return Errorf(Conflict, "uncommitted work would change its owner: %s", some(slices.Compact(moved))).
 			Hinted("Commit it with `git.commit` or drop it with `revert` first.")
-	}
-	for _, m := range next.Mounts {
-		if s.Table.At(m.Point) != nil {
-			continue
-		}
-		for d := range m.Point.Ancestors {
-			if e, ok := s.State.Upper.Get(d); ok && (e.Kind == File || e.Kind == Symlink) {
-				return Errorf(Conflict, "the mount point collides with the local file %s", d).At(string(m.Point)).
-					Hinted("Move or revert the file first.")
-			}
-		}
 	}
 	return nil
 }
 
-// some lists up to five names.
-func some(names []string) string {
+// withheldBy lists the uncommitted content because of which a table withholds
+// mounts that the workspace's own does not: asked for, they are refused. A local
+// file that a mount point would come to lie under is Conflict.
+func (s *Snapshot) withheldBy(next *Table) (paths []Path, err error) {
+	for _, m := range next.Withheld {
+		if slices.ContainsFunc(s.Table.Withheld, func(w *Mount) bool { return w.Owner() == m.Owner() }) {
+			continue
+		}
+		for _, p := range s.State.Upper.inTheWay(m) {
+			if m.Point.Below(p) {
+				return nil, Errorf(Conflict, "the mount point collides with the local file %s", p).At(string(m.Point)).
+					Hinted("Move or revert the file first.")
+			}
+			paths = append(paths, p)
+		}
+	}
+	return paths, nil
+}
+
+// some lists up to five paths.
+func some(paths []Path) string {
 	const most = 5
-	if len(names) <= most {
+	var names []string
+	for _, p := range paths[:min(most, len(paths))] {
+		names = append(names, p.String())
+	}
+	if len(paths) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(paths)-most)
 }

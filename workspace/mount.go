@@ -117,7 +117,6 @@ type Mount struct {
 	// Removed says that the project no longer has the repo: the mount stays,
 	// uncommittable, while uncommitted content of it remains.
 	Removed bool
-	derived bool
 }
 
 // Owner is how the mount's entries name it.
@@ -132,7 +131,8 @@ func (m *Mount) Owner() Owner {
 type Table struct {
 	Mounts []*Mount
 	// Withheld are mounts that the project has and the workspace does not show,
-	// because it has uncommitted content of another owner at or below their point.
+	// because it has uncommitted content of another owner at or below their point,
+	// or a file where their point needs a directory.
 	Withheld []*Mount
 }
 
@@ -192,7 +192,7 @@ func derive(repos map[RepoPath]Repo, s *State) *Table {
 		if _, err := ParseRepoPath(string(r.Path)); err != nil {
 			continue
 		}
-		m := &Mount{Point: Path(r.Path), Repo: r.Path, derived: true}
+		m := &Mount{Point: Path(r.Path), Repo: r.Path}
 		if r.Removed && !s.Upper.holds(m.Point, m.Owner()) {
 			continue
 		}
@@ -210,8 +210,8 @@ func derive(repos map[RepoPath]Repo, s *State) *Table {
 		if m == nil {
 			continue
 		}
-		if d.Repo != "" && d.Repo != m.Repo {
-			m.Repo, m.derived = d.Repo, false
+		if d.Repo != "" {
+			m.Repo = d.Repo
 		}
 		m.Upstream, m.Policy, m.Pin = d.Branch, d.Policy, d.Pin
 	}
@@ -222,7 +222,7 @@ func derive(repos map[RepoPath]Repo, s *State) *Table {
 			continue
 		}
 		m.fill(r, s.Work[m.Repo])
-		if m.derived && s.Upper.foreign(m.Point, m.Owner()) {
+		if len(s.Upper.inTheWay(m)) > 0 {
 			t.Withheld = append(t.Withheld, m)
 		} else {
 			t.Mounts = append(t.Mounts, m)
@@ -261,15 +261,23 @@ func (u *Upper) holds(p Path, owner Owner) bool {
 	return false
 }
 
-// foreign reports whether the upper has content of any other owner at or below p.
-func (u *Upper) foreign(p Path, owner Owner) bool {
-	for q, e := range u.Within(p) {
-		// What belongs to a mount further down is not in the way of this one.
-		if e.Kind != Whiteout && e.Owner != owner && !(e.Owner.Mount.Below(p) && e.Owner.Mount.Contains(q)) {
-			return true
+// inTheWay lists the paths at which the upper has content that a mount would
+// displace or hide: of another owner at or below its point, and the file that
+// stands where a directory above the point has to be.
+func (u *Upper) inTheWay(m *Mount) []Path {
+	for d := range m.Point.Ancestors {
+		if e, ok := u.Get(d); ok && (e.Kind == File || e.Kind == Symlink) {
+			return []Path{d}
 		}
 	}
-	return false
+	var paths []Path
+	for q, e := range u.Within(m.Point) {
+		// What belongs to a mount further down is not in the way of this one.
+		if e.Kind != Whiteout && e.Owner != m.Owner() && !(e.Owner.Mount.Below(m.Point) && e.Owner.Mount.Contains(q)) {
+			paths = append(paths, q)
+		}
+	}
+	return paths
 }
 
 // checkPoint checks a mount point as a configuration spells it and returns it

@@ -165,15 +165,34 @@ func TestDeriveWithholds(t *testing.T) {
 		{"a whiteout", Entry{Kind: Whiteout, Owner: Owner{"/repos/a", "/repos/a"}}, "/repos/a/v", false},
 		{"its own content", Entry{Kind: File, Owner: Owner{"/repos/a/v", "/repos/a/v"}}, "/repos/a/v/x", false},
 		{"content beside it", Entry{Kind: File, Owner: Owner{"/repos/a", "/repos/a"}}, "/repos/a/v0", false},
+		{"a file above it", Entry{Kind: File, Owner: Owner{"/repos", "/repos/b"}}, "/repos/a", true},
+		{"a link above it", Entry{Kind: Symlink, Owner: Owner{"/repos", "/repos/b"}}, "/repos/a", true},
+		{"a directory above it", Entry{Kind: Dir, Owner: Owner{"/repos", "/repos/b"}}, "/repos/a", false},
+		{"a whiteout above it", Entry{Kind: Whiteout, Owner: Owner{"/repos", "/repos/b"}}, "/repos/a", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := NewState()
 			s.Upper = s.Upper.With(tt.path, tt.entry)
-			table := derive(repos("/repos/a", "/repos/a/v"), s)
+			table := derive(repos("/repos/a/v"), s)
 			if got := len(table.Withheld) == 1 && table.At("/repos/a/v") == nil; got != tt.held {
 				t.Errorf("withheld: got %v, want %v", got, tt.held)
 			}
 		})
+	}
+}
+
+// A mount that a deviation adds is fenced too when its repo, which was removed,
+// comes back to where something was written meanwhile.
+func TestDeriveWithholdsAnAddedMountThatReturns(t *testing.T) {
+	s := NewState()
+	s.Deviations = map[Path]Deviation{"/repos/a/v": {Repo: "/repos/b", Policy: ReadOnly}}
+	all := repos("/repos/a", "/repos/b")
+	if table := derive(all, s); table.At("/repos/a/v") == nil {
+		t.Fatal("not mounted")
+	}
+	s.Upper = s.Upper.With("/repos/a/v/x", Entry{Kind: File, Owner: Owner{"/repos/a", "/repos/a"}})
+	if table := derive(all, s); table.At("/repos/a/v") != nil || len(table.Withheld) != 1 {
+		t.Errorf("mounted over %v", table.Withheld)
 	}
 }
 

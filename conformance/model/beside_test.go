@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 
 	"carrel.dev/workspace"
 )
@@ -15,9 +14,6 @@ import (
 // a step before it was left out, does nothing.
 func (w *world) beside(ctx context.Context, o op) error {
 	r := w.repos[o.repo]
-	if o.kind == "repo" && w.collides(o.repo) {
-		return nil
-	}
 	if o.kind == "repo" && r == nil {
 		return w.makeRepo(ctx, o)
 	}
@@ -47,21 +43,6 @@ func (w *world) beside(ctx context.Context, o op) error {
 		return err
 	}
 	return w.move(r, o)
-}
-
-// collides reports whether a workspace has a file of its own where a mount point
-// needs a directory, which is what the contract does not speak of.
-func (w *world) collides(points ...string) bool {
-	for _, s := range w.spaces {
-		l := w.layers(s)
-		for p, e := range l.u {
-			leads := slices.ContainsFunc(points, func(point string) bool { return below(point, p) })
-			if s.born && !s.deleted && e.node.isFile() && (leads || l.t.spans(p)) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // registration is how the project knows a repo.

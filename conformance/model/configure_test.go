@@ -91,14 +91,9 @@ func (l layers) motion(next *table) workspace.Kind {
 			return workspace.Conflict
 		}
 	}
-	for point := range next.mounts {
-		if l.t.mounts[point] != nil {
-			continue
-		}
-		for _, d := range above(point) {
-			if l.u[d].node.isFile() {
-				return workspace.Conflict
-			}
+	for point, m := range next.withheld {
+		if was := l.t.withheld[point]; was == nil || was.owner() != m.owner() {
+			return workspace.Conflict
 		}
 	}
 	return ""

@@ -30,6 +30,5 @@
 //
 // Calls run one after the other; a process dies only between a commit's intent and
 // its end. Submodules, pins, limits, idempotency keys, checkouts, ignore files
-// beyond one pattern, glob, grep and diff have their tests elsewhere. A repo born
-// below a workspace's own file, of which the contract does not speak, is left out.
+// beyond one pattern, glob, grep and diff have their tests elsewhere.
 package model

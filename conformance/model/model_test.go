@@ -101,9 +101,6 @@ func episode(ctx context.Context, seed uint64, steps int) (history []op, err err
 			if err := w.step(ctx, o); err != nil {
 				return err
 			}
-			if w.collides() {
-				break
-			}
 		}
 		return w.finally()
 	})

@@ -78,10 +78,13 @@ func (u upper) holds(p string, o owner) bool {
 	return false
 }
 
-// foreign reports whether there is content of another owner at or below a point.
-// What belongs to a mount further down is not in the way.
+// foreign reports whether there is content of another owner at or below a point,
+// or a file above it. What belongs to a mount further down is not in the way.
 func (u upper) foreign(point string, o owner) bool {
 	for q, e := range u {
+		if below(point, q) && e.node.isFile() {
+			return true
+		}
 		further := below(e.owner.point, point) && within(q, e.owner.point)
 		if within(q, point) && !e.whiteout() && e.owner != o && !further {
 			return true
@@ -96,7 +99,6 @@ type mount struct {
 	repo     *repo
 	upstream string
 	policy   workspace.Policy
-	derived  bool
 	removed  bool
 	work     *work // the work branch that it reads, if it does
 
@@ -126,7 +128,7 @@ type table struct {
 func (w *world) table(devs map[string]deviation, u upper, works map[string]work) *table {
 	rows := map[string]*mount{}
 	for _, r := range w.repos {
-		m := &mount{point: r.path, repo: r, derived: true}
+		m := &mount{point: r.path, repo: r}
 		if !r.removed || u.holds(m.point, m.owner()) {
 			rows[r.path] = m
 		}
@@ -140,8 +142,8 @@ func (w *world) table(devs map[string]deviation, u upper, works map[string]work)
 		if m == nil {
 			continue
 		}
-		if d.repo != "" && d.repo != m.repo.path {
-			m.repo, m.derived = w.repos[d.repo], false
+		if d.repo != "" {
+			m.repo = w.repos[d.repo]
 		}
 		m.upstream, m.policy = d.branch, d.policy
 	}
@@ -161,7 +163,7 @@ func (w *world) table(devs map[string]deviation, u upper, works map[string]work)
 			m.work = &has
 		}
 		m.float()
-		if m.derived && u.foreign(p, m.owner()) {
+		if u.foreign(p, m.owner()) {
 			t.withheld[p] = m
 		} else {
 			t.mounts[p] = m
