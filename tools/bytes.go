@@ -71,7 +71,7 @@ func ReadFileBytes(ctx context.Context, w *workspace.Workspace, in ReadFileBytes
 		return ReadFileBytesOut{}, err
 	}
 	if in.At == "" {
-		w.Serve(t.path, f)
+		w.Serve(t.snap, t.path, f)
 	}
 	size := int64(len(content))
 	if in.Offset > size {

@@ -64,7 +64,7 @@ func ReadFile(ctx context.Context, w *workspace.Workspace, in ReadFileIn) (ReadF
 	}
 	f, err := t.lookup(ctx)
 	if errors.Is(err, workspace.NotExist) && in.At == "" {
-		w.Serve(t.path, workspace.Found{})
+		w.Serve(t.snap, t.path, workspace.Found{})
 	}
 	if err != nil {
 		return ReadFileOut{}, err
@@ -82,7 +82,7 @@ func ReadFile(ctx context.Context, w *workspace.Workspace, in ReadFileIn) (ReadF
 		return out, err
 	}
 	if in.At == "" {
-		w.Serve(t.path, f)
+		w.Serve(t.snap, t.path, f)
 	}
 	out.Size = int64(len(content))
 	if f.Kind == workspace.Symlink {

@@ -122,7 +122,7 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 				Hinted("Read fewer at once, or large ones page by page with `readFile`.")
 		}
 		if f.Path == "" || text != nil {
-			w.Serve(paths[i], f)
+			w.Serve(s, paths[i], f)
 		}
 		out.add(in.Paths[i], f, text)
 	}

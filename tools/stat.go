@@ -58,7 +58,7 @@ func Stat(ctx context.Context, w *workspace.Workspace, in StatIn) (StatOut, erro
 		return StatOut{}, err
 	}
 	if in.At == "" && f.Kind != workspace.Dir {
-		w.Serve(t.path, f)
+		w.Serve(t.snap, t.path, f)
 	}
 	size, err := t.snap.Size(ctx, f)
 	out := StatOut{

@@ -240,7 +240,7 @@ func (s *space) read(p string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.Serve(f.Path, f)
+	s.Serve(snap, f.Path, f)
 	return string(content)
 }
 

@@ -46,3 +46,10 @@ func (w *Workspace) Held(token string) (*Snapshot, error) {
 	}
 	return nil, Errorf(Conflict, "the list that the cursor belongs to is no longer kept").Hinted("Start again without a cursor.")
 }
+
+// drop lets go of all snapshots.
+func (h *held) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tokens, h.snaps = nil, nil
+}

@@ -36,6 +36,9 @@ type Config struct {
 	Identity Signature
 	Limits   Limits
 	Log      *slog.Logger // default: discarded
+	// IdleAfter is how long nobody has to ask for a workspace until its state
+	// leaves the memory; default 15 minutes.
+	IdleAfter time.Duration
 
 	Now   func() time.Time // default time.Now
 	NewID func() string    // default: random, 26 characters
@@ -54,6 +57,9 @@ func (c Config) withDefaults() *Config {
 	c.Limits = c.Limits.withDefaults()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.IdleAfter == 0 {
+		c.IdleAfter = 15 * time.Minute
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -83,6 +89,7 @@ type Host struct {
 	// taken before any lock of a project or workspace.
 	feed     sync.Mutex
 	position Position
+	swept    time.Time // when idle workspaces were last looked for; with feed
 
 	mu       sync.Mutex // guards projects
 	projects map[string]*Project
@@ -141,6 +148,7 @@ func (h *Host) catchUp(ctx context.Context) error {
 		}
 		if len(records) == 0 {
 			h.position = end
+			h.evict()
 			return nil
 		}
 		if err := h.handOn(ctx, records); err != nil {
@@ -148,6 +156,26 @@ func (h *Host) catchUp(ctx context.Context) error {
 		}
 		h.position = end
 	}
+}
+
+// evict looks, a few times in the span after which a workspace counts as idle,
+// for those that do. The caller holds feed.
+func (h *Host) evict() {
+	now := h.cfg.Now()
+	if now.Sub(h.swept) < h.cfg.IdleAfter/4 {
+		return
+	}
+	h.swept = now
+	for _, p := range h.all() {
+		p.evict(now.Add(-h.cfg.IdleAfter))
+	}
+}
+
+// all returns the projects that are in memory.
+func (h *Host) all() []*Project {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.projects))
 }
 
 // stepOver goes on after a damaged record: what is in memory reads its own stream
@@ -158,10 +186,7 @@ func (h *Host) stepOver(ctx context.Context, damage error) error {
 		return err
 	}
 	h.cfg.Log.Error("a damaged record", "err", damage)
-	h.mu.Lock()
-	projects := slices.Collect(maps.Values(h.projects))
-	h.mu.Unlock()
-	for _, p := range projects {
+	for _, p := range h.all() {
 		p.reread(ctx)
 	}
 	h.position = end

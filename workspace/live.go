@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"time"
 )
 
 // checkpointEvery is how many records a state moves on before it is saved again.
@@ -29,7 +30,9 @@ type live struct {
 	table *Table
 	drawn *Catalog // the catalog that table was derived from
 	saved Seq      // of the newest checkpoint
+	told  Seq      // up to which sessions forgot what records took away
 	fails error    // why the stream could not be read to its end
+	used  time.Time
 }
 
 func newLive(p *Project, id ID) *live {
@@ -82,12 +85,45 @@ func (l *live) stream() StreamID { return l.project.stream(string(l.id)) }
 func (l *live) current(ctx context.Context) (*State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.fails != nil {
-		if l.fails = l.read(ctx); l.fails != nil {
-			return nil, l.fails
-		}
+	if err := l.ready(ctx); err != nil {
+		return nil, err
 	}
 	return l.state, nil
+}
+
+// ready reads the stream if that has to be done. The caller holds mu.
+func (l *live) ready(ctx context.Context) error {
+	l.used = l.host.cfg.Now()
+	if l.fails != nil {
+		l.fails = l.read(ctx)
+	}
+	return l.fails
+}
+
+// open refuses a state of a workspace that is not there, or not any more.
+func (l *live) open(s *State) error {
+	switch {
+	case !s.Born:
+		return Errorf(NotExist, "the workspace does not exist").At(string(l.id)).
+			Hinted("Create it with `workspace.create`.")
+	case s.Deleted:
+		return Errorf(Closed, "the workspace was deleted").At(string(l.id)).
+			Hinted("Create another one, under a new path, with `workspace.create`.")
+	}
+	return nil
+}
+
+// evict lets go of the state of a workspace that nobody asked for since a time:
+// whoever asks next reads it again. What its sessions were served stays, which
+// no record has.
+func (l *live) evict(since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fails == nil && l.used.Before(since) {
+		l.state, l.table, l.drawn, l.saved = NewState(), nil, nil, 0
+		l.fails = errUnloaded
+		l.held.drop()
+	}
 }
 
 // read takes in the stream from the newest checkpoint, or from where the state
@@ -100,13 +136,20 @@ func (l *live) read(ctx context.Context) error {
 			l.state, l.saved = &s, at
 		}
 	}
-	for r, err := range l.project.Records(ctx, string(l.id), l.state.Seq) {
+	after := l.state.Seq
+	if l.told > 0 {
+		after = min(after, l.told) // a checkpoint does not say what to forget
+	}
+	for r, err := range l.project.Records(ctx, string(l.id), after) {
 		if err != nil {
 			return err
 		}
 		l.forget(r)
-		l.state = Reduce(l.state, r)
+		if r.Seq > l.state.Seq {
+			l.state = Reduce(l.state, r)
+		}
 	}
+	l.told = max(l.told, l.state.Seq)
 	l.table = nil
 	l.save(ctx)
 	return nil
@@ -139,8 +182,13 @@ func (l *live) take(ctx context.Context, r Record) error {
 }
 
 // forget drops what sessions were served and a record, of whatever process, has
-// taken away: versions that were never committed are no base for a write.
+// taken away: versions that were never committed are no base for a write. A
+// record that is read again takes nothing away from what was served since.
 func (l *live) forget(r Record) {
+	if r.Seq <= l.told {
+		return
+	}
+	l.told = r.Seq
 	switch r.Type {
 	case WorkspaceChanged:
 		p, err := decode[Changed](r)
@@ -223,14 +271,17 @@ func (l *live) save(ctx context.Context) {
 }
 
 // snapshot returns a snapshot of the newest state that is known here.
-func (l *live) snapshot() *Snapshot {
+func (l *live) snapshot(ctx context.Context) (*Snapshot, error) {
 	c := l.project.published.Load()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.ready(ctx); err != nil {
+		return nil, err
+	}
 	if l.table == nil || l.drawn != c {
 		l.table, l.drawn = derive(c.Repos, l.state), c
 	}
-	return newSnapshot(l, l.state, l.table)
+	return newSnapshot(l, l.state, l.table), nil
 }
 
 // lock takes the chain, or gives up when ctx ends.

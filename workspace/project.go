@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Project is one path namespace with its repos and workspaces. All methods are
@@ -79,6 +80,15 @@ func (p *Project) handOn(ctx context.Context, r Record) error {
 		}
 	}
 	return nil
+}
+
+// evict lets go of the states of workspaces that nobody asked for since a time.
+func (p *Project) evict(since time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.live {
+		l.evict(since)
+	}
 }
 
 // reread takes in what the project's stream holds now, and has the workspaces

@@ -154,7 +154,7 @@ func TestNoMissedConflict(t *testing.T) {
 			s.w.write(r+"a", "mine\n")
 		}, []string{"M a !"}},
 		"it was not there when it was read": {func(s *served) {
-			s.w.Serve(r+"new", Found{})
+			s.w.Serve(s.w.snap(), r+"new", Found{})
 			s.outside("app", map[string]string{"new": "theirs\n"})
 			s.w.write(r+"new", "mine\n")
 		}, []string{"A new !"}},

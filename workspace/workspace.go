@@ -32,9 +32,11 @@ func (p *Project) Workspace(ctx context.Context, id ID, c Caller) (*Workspace, e
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{l, c}
-	_, err = w.state(ctx)
-	return w, err
+	s, err := l.current(ctx)
+	if err == nil {
+		err = l.open(s)
+	}
+	return &Workspace{l, c}, err
 }
 
 // EndSession forgets what a session was served.
@@ -55,39 +57,26 @@ func (w *Workspace) Project() *Project { return w.live.project }
 // Caller is who holds the handle.
 func (w *Workspace) Caller() Caller { return w.caller }
 
-// state returns the newest state known here if the workspace is open.
-func (w *Workspace) state(ctx context.Context) (*State, error) {
-	s, err := w.live.current(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case !s.Born:
-		return nil, Errorf(NotExist, "the workspace does not exist").At(string(w.live.id)).
-			Hinted("Create it with `workspace.create`.")
-	case s.Deleted:
-		return nil, Errorf(Closed, "the workspace was deleted").At(string(w.live.id)).
-			Hinted("Create another one, under a new path, with `workspace.create`.")
-	}
-	return s, nil
-}
-
 // Snapshot returns the workspace as it is now, with what any process did to it.
 func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err := w.live.host.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := w.state(ctx); err != nil {
+	s, err := w.live.snapshot(ctx)
+	if err == nil {
+		err = w.live.open(s.State)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return w.live.snapshot(), nil
+	return s, nil
 }
 
-// Serve notes that the caller was given a path's content, or, with a zero Found,
-// that nothing is there.
-func (w *Workspace) Serve(p Path, f Found) {
+// Serve notes that the caller was given a path's content in a snapshot, or, with
+// a zero Found, that nothing is there.
+func (w *Workspace) Serve(s *Snapshot, p Path, f Found) {
 	draft := f.Layer == LayerUpper
 	if f.Path == "" { // nothing, which is a draft where the workspace took away what was there
-		s := w.live.snapshot()
 		m := s.Table.Route(p)
 		draft = m != nil && s.hidden(p, m)
 	}
@@ -364,6 +353,12 @@ func (p *Project) keep(l *live) *live {
 // with uncommitted work is Conflict unless discard is set; a second time changes
 // nothing; one that was never created is NotExist.
 func (p *Project) Delete(ctx context.Context, c Caller, id ID, discard bool) (deleted bool, err error) {
+	return p.deleteAt(ctx, c, id, discard, Any)
+}
+
+// deleteAt is Delete of a workspace whose stream ends at a seq: Conflict if it
+// does not.
+func (p *Project) deleteAt(ctx context.Context, c Caller, id ID, discard bool, at Seq) (deleted bool, err error) {
 	l, err := p.workspace(ctx, id)
 	if err != nil {
 		return false, err
@@ -375,6 +370,9 @@ func (p *Project) Delete(ctx context.Context, c Caller, id ID, discard bool) (de
 		}
 	}
 	deleted, err = mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+		if at != Any && s.State.Seq != at {
+			return decision{}, false, Errorf(Conflict, "the workspace was used meanwhile").At(string(id))
+		}
 		if err := s.mayDiscard(ctx, discard); err != nil {
 			return decision{}, false, err
 		}

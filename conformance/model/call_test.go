@@ -63,11 +63,11 @@ func serve(ctx context.Context, ws *workspace.Workspace, p workspace.Path) error
 	}
 	f, err := s.Lookup(ctx, p)
 	if workspace.KindOf(err) == workspace.NotExist {
-		ws.Serve(p, workspace.Found{})
+		ws.Serve(s, p, workspace.Found{})
 		return nil
 	}
 	if err == nil && f.Kind != workspace.Dir {
-		ws.Serve(p, f)
+		ws.Serve(s, p, f)
 	}
 	return err
 }

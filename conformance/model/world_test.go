@@ -114,8 +114,9 @@ func (w *world) start(ctx context.Context, s stores) (*host, error) {
 	lane := mounts.New(nil)
 	cfg := &workspace.Config{
 		Store: store, Blobs: blobs, Trees: lane, Committer: lane, Ignorer: lane, DataID: dataID,
-		Now:   func() time.Time { w.clock++; return time.Unix(1_700_000_000+w.clock, 0) },
-		NewID: func() string { w.ids++; return fmt.Sprintf("id-%d", w.ids) },
+		Now:       func() time.Time { w.clock++; return time.Unix(1_700_000_000+w.clock, 0) },
+		NewID:     func() string { w.ids++; return fmt.Sprintf("id-%d", w.ids) },
+		IdleAfter: 3 * time.Minute, // some calls: every look at the clock is a second
 		Fault: func(point string) error {
 			if h.dies == point {
 				return errDied
