@@ -59,14 +59,15 @@ func TestPagesOfALargeTree(t *testing.T) {
 	b := newBench(t, false, edits...)
 	p := b.connect("/agents/a")
 	for tool, c := range map[string]struct{ args, field, key string }{
-		"glob":    {`"pattern":"/repos/app/**"`, "paths", ""},
-		"readDir": {`"path":"/repos/app","depth":3`, "entries", "name"},
-		"grep":    {`"pattern":"needle","path":"/repos/app"`, "matches", "path"},
+		"glob":         {`"pattern":"/repos/app/**",`, "paths", ""},
+		"listAllFiles": {"", "paths", ""},
+		"readDir":      {`"path":"/repos/app","depth":3,`, "entries", "name"},
+		"grep":         {`"pattern":"needle","path":"/repos/app",`, "matches", "path"},
 	} {
 		var got []string
 		cursor := ""
 		for page := 0; ; page++ {
-			facts := ask(t, p, tool, fmt.Sprintf(`{%s,"cursor":%q}`, c.args, cursor))
+			facts := ask(t, p, tool, fmt.Sprintf(`{%s"cursor":%q}`, c.args, cursor))
 			for _, e := range facts[c.field].([]any) {
 				if o, ok := e.(map[string]any); ok {
 					e = o[c.key]

@@ -76,6 +76,7 @@ func GitDiff(ctx context.Context, w *workspace.Workspace, in GitDiffIn) (GitDiff
 			if !c.Ignored && below.Contains(c.Path) {
 				changes = append(changes, sides(s, m, c))
 			}
+			workspace.MeterOf(ctx).Step()
 		}
 	}
 	// Text and files share the room of a result.

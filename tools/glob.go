@@ -68,14 +68,47 @@ func Glob(ctx context.Context, w *workspace.Workspace, in GlobIn) (GlobOut, erro
 	if err != nil {
 		return GlobOut{}, err
 	}
-	s, c, err := from(ctx, w, in.Cursor, in.At, queryOf("glob", in))
+	return page{GlobIn: in, tool: "glob", pattern: pattern}.list(ctx, w)
+}
+
+func listAllFiles() *Tool {
+	return onWorkspace(Tool{
+		Name: "listAllFiles", ReadOnly: true, Idempotent: true,
+		Description: "List every file and symlink of the workspace, in all mounts and scratch, page by page. Returns sorted absolute paths. " +
+			"To find some by name use `glob`.",
+	}, ListAllFiles)
+}
+
+// ListAllFilesIn are the arguments of listAllFiles.
+type ListAllFilesIn struct {
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// ListAllFiles lists everything that glob could find.
+func ListAllFiles(ctx context.Context, w *workspace.Workspace, in ListAllFilesIn) (GlobOut, error) {
+	pattern, err := globs.Compile("/", "**")
 	if err != nil {
 		return GlobOut{}, err
 	}
-	out := GlobOut{Workspace: string(w.ID()), Paths: []string{}, searched: pattern.Prefix()}
-	room := pageRoom(w, in.Limit)
+	return page{GlobIn: GlobIn{Cursor: in.Cursor}, tool: "listAllFiles", pattern: pattern}.list(ctx, w)
+}
+
+// page is one page of the files that a pattern matches.
+type page struct {
+	GlobIn
+	tool    string
+	pattern *globs.Pattern
+}
+
+func (p page) list(ctx context.Context, w *workspace.Workspace) (GlobOut, error) {
+	s, c, err := from(ctx, w, p.Cursor, p.At, queryOf(p.tool, p.GlobIn))
+	if err != nil {
+		return GlobOut{}, err
+	}
+	out := GlobOut{Workspace: string(w.ID()), Paths: []string{}, searched: p.pattern.Prefix()}
+	room := pageRoom(w, p.Limit)
 	var last workspace.Path
-	for f, err := range matches(ctx, s, c, pattern) {
+	for f, err := range matches(ctx, s, c, p.pattern) {
 		if err != nil {
 			return GlobOut{}, err
 		}

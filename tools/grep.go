@@ -150,6 +150,7 @@ func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 		return !g.cursor.passed(dir) && (g.filter == nil || g.filter.MayMatchBelow(dir.String()))
 	}
 	var last workspace.Path
+	meter := workspace.MeterOf(ctx)
 	for f, err := range g.snap.Walk(ctx, top, enter) {
 		if err != nil {
 			return err
@@ -171,6 +172,7 @@ func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 		if err != nil {
 			return err
 		}
+		meter.Step()
 		if g.out.Truncated {
 			if line > 0 {
 				last = f.Path

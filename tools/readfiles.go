@@ -102,7 +102,10 @@ func ReadFiles(ctx context.Context, w *workspace.Workspace, in ReadFilesIn) (Rea
 	out := ReadFilesOut{Workspace: string(w.ID()), Files: map[string]*FileText{}}
 	room := resultRoom(w)
 	nulls := pageRoom(w, len(in.Paths)+1)
+	meter := workspace.MeterOf(ctx)
+	meter.Expect(len(found))
 	for i, f := range found {
+		meter.Step()
 		if _, twice := out.Files[in.Paths[i]]; twice {
 			continue
 		}

@@ -47,8 +47,7 @@ type Call struct {
 	Workspace workspace.ID
 	Caller    workspace.Caller
 	// Progress, if not nil, tells the client how far a long call is: done so far,
-	// of total or of 0 if that is not known. It may wait for the client, so that
-	// nobody calls it who holds a lock.
+	// of total or of 0 if that is not known. It may wait for the client.
 	Progress func(done, total float64, message string)
 }
 
@@ -81,6 +80,8 @@ type Data struct {
 // Run decodes the arguments and runs the tool. Every error is a
 // *workspace.Error that names the tool.
 func (t *Tool) Run(ctx context.Context, c Call, raw json.RawMessage) (Output, error) {
+	ctx, end := watched(ctx, c.Progress)
+	defer end()
 	out, err := t.run(ctx, c, raw)
 	if err != nil {
 		return nil, workspace.InOp(t.Name, err)
@@ -141,7 +142,7 @@ func All() []*Tool {
 		readFile(), writeFile(), edit(), deleteFile(), mv(), revert(),
 		readDir(), glob(), grep(),
 		gitStatus(), gitDiff(), gitCommit(), gitLog(),
-		readFiles(), readFileBytes(), writeFileBytes(), stat(), exists(),
+		readFiles(), readFileBytes(), writeFileBytes(), stat(), exists(), listAllFiles(),
 		cp(), mkdir(), symlink(), batch(), reset(),
 		workspaceShow(), workspaceConfigure(), workspaceDelete(),
 	}

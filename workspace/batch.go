@@ -79,7 +79,10 @@ func (w *Workspace) Batch(ctx context.Context, steps []Step) error {
 		return Errorf(Limit, "%d changes are more than %d", len(steps), most).Hinted("Split them over several batches.")
 	}
 	_, err := apply(ctx, w, "batch", func(ctx context.Context, st *stage) (int, error) {
+		meter := MeterOf(ctx)
+		meter.Expect(len(steps))
 		for i, step := range steps {
+			meter.Step()
 			if err := step(ctx, st); err != nil {
 				return 0, InItem(i, len(steps), err)
 			}

@@ -193,8 +193,16 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 	if err != nil {
 		return Event{}, err
 	}
+	meter := MeterOf(ctx)
 	for _, fc := range chosen {
+		if fc.Ours.present() {
+			meter.Expect(1)
+		}
 		change.Edits = append(change.Edits, TreeEdit{Path: fc.Path.Rel(m.Point), Node: fc.Ours})
+	}
+	change.Open = func(ctx context.Context, id OID) ([]byte, error) {
+		meter.Step()
+		return s.live.host.content(ctx, id)
 	}
 	p, err := s.live.host.cfg.Committer.Propose(ctx, change)
 	if err != nil {
@@ -326,7 +334,6 @@ func (w *Workspace) change(ctx context.Context, s *Snapshot, m *Mount, r CommitR
 	c := Change{
 		Source: m.Source, Branch: m.Branch, Expect: v.base, Parent: v.base,
 		Author: author, Committer: cfg.Identity, Message: withTrailer(r.Message, w.live.id), When: cfg.Now().UTC(),
-		Open: s.live.host.content,
 	}
 	switch {
 	case m.Removed:

@@ -63,7 +63,10 @@ func (st *stage) copy(ctx context.Context, from, to Path, overwrite bool) (Moved
 	if r.Replaced, err = st.makeWay(ctx, src, to, overwrite); err != nil {
 		return r, err
 	}
+	meter := MeterOf(ctx)
+	meter.Expect(len(nodes))
 	for _, n := range nodes {
+		meter.Step()
 		if err := st.copyNode(ctx, n, to.Join(n.Path.Rel(from))); err != nil {
 			return r, err
 		}

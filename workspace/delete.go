@@ -43,6 +43,7 @@ func (st *stage) delete(ctx context.Context, p Path, recursive bool) (Deleted, e
 			}
 			st.knows(f.Path, Node{})
 			r.Count++
+			MeterOf(ctx).Step()
 		}
 		before := st.now
 		err := st.clearBelow(ctx, p, m)
