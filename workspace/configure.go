@@ -24,7 +24,7 @@ func (w *Workspace) Configure(ctx context.Context, mounts map[string]MountPatch)
 			return decision{}, false, Errorf(Conflict, "the workspace kept changing while it was configured").Hinted("Try again.")
 		}
 		patches, err := plan(s, w.live.project.published.Load(), mounts)
-		if err != nil || len(patches) == 0 {
+		if err != nil || len(patches) == 0 && w.caller.Key == "" {
 			return decision{}, false, err
 		}
 		if err := s.checkBranches(ctx, patches); err != nil {

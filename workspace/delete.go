@@ -116,7 +116,8 @@ func (st *stage) whiteout(ctx context.Context, p Path, m *Mount) error {
 	if err != nil {
 		return err
 	}
-	added := had && e.Hides() && e.Base.Node == Node{} // a file that is only ours: theirs, if any, shows again
+	// A file that is only ours: theirs, if any, shows again.
+	added := had && e.Kind != Whiteout && e.Hides() && e.Base.Node == Node{}
 	if (!n.present() || added || st.coveredAbove(p, m)) && !st.landing(p) {
 		st.set(p, nil)
 		return nil

@@ -87,6 +87,36 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// TestRepeatOfNothing: a call that changed nothing is not done again under its key
+// either, when it would change something by now.
+func TestRepeatOfNothing(t *testing.T) {
+	const a = "/repos/app/a"
+	ctx := context.Background()
+	for name, call := range map[string]func(w *space) (any, error){
+		"a write of what is there": func(w *space) (any, error) { return w.Write(ctx, a, []byte("1\n"), WriteOptions{}) },
+		"a deletion of nothing":    func(w *space) (any, error) { return w.Delete(ctx, "/repos/app/new", false) },
+		"a revert of nothing":      func(w *space) (any, error) { return w.Revert(ctx, a) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, map[string]map[string]string{"app": {"a": "1\n"}})
+			w := b.create("/agents/a", nil)
+			first, err := call(b.keyed("/agents/a", "k", "request"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.write(a, "2\n")
+			w.write("/repos/app/new", "new\n")
+			again, err := call(b.keyed("/agents/a", "k", "request"))
+			if diff := cmp.Diff(first, again); diff != "" || err != nil {
+				t.Errorf("repeated: %v (-first +again)\n%s", err, diff)
+			}
+			if got := w.read(a) + w.read("/repos/app/new"); got != "2\nnew\n" {
+				t.Errorf("the repeat left %q", got)
+			}
+		})
+	}
+}
+
 // TestRepeatedDeleteOfAWorkspace: a repeat says again that the workspace was ended
 // now, where a second deletion says that it was already.
 func TestRepeatedDeleteOfAWorkspace(t *testing.T) {

@@ -169,7 +169,7 @@ func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
 }
 
 // finish returns the decision: one event with the whole effect, or none if
-// nothing came of it.
+// nothing came of it and no repeat can ask for the answer.
 func (st *stage) finish(ctx context.Context, op string) (decision, error) {
 	if err := st.sweep(ctx); err != nil {
 		return decision{}, err
@@ -180,8 +180,8 @@ func (st *stage) finish(ctx context.Context, op string) (decision, error) {
 			return decision{}, Errorf(Invalid, "the name %q is not UTF-8, and cannot be changed here", c.Path.Base()).At(c.Path.Dir().String())
 		}
 	}
-	if len(payload.Changes) == 0 && len(payload.Drop) == 0 {
-		return decision{done: st.note}, nil
+	if len(payload.Changes) == 0 && len(payload.Drop) == 0 && st.w.caller.Key == "" {
+		return decision{done: st.note}, nil // else the record keeps the answer
 	}
 	if err := st.bounded(); err != nil {
 		return decision{}, err

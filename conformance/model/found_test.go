@@ -48,6 +48,13 @@ func TestFound(t *testing.T) {
 			{kind: "commit", space: "/agents/w", path: "/repos/a", text: "work", paths: []string{"/repos/a/e/d/a"}},
 			{kind: "configure", space: "/agents/w", mounts: map[string]patch{"/repos/a": nil}},
 		},
+		"a directory that took the place of one with another file on the branch by now, deleted": {
+			do("delete", "/repos/a/d", ""), do("commit", "/repos/a", "work"), do("mkdir", "/repos/a/d", ""),
+			{kind: "outside", repo: "/repos/a", branch: "main", edits: []edit{{"d", file("2\n")}}},
+			do("mkdir", "/workspace/a/b", ""),
+			{kind: "move", space: "/agents/w", session: "t", path: "/workspace/a", to: "/repos/a/d", flag: true},
+			do("delete", "/repos/a/d", ""),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			history = append([]op{seed, {kind: "create", space: "/agents/w"}}, history...)

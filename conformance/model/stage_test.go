@@ -324,7 +324,7 @@ func (st *stage) whiteout(p string, dir bool) {
 		return
 	}
 	b := st.baseOf(p)
-	if had && !e.base.node.present() {
+	if had && e.node.isDir() && !e.base.node.present() {
 		// A directory that we made and that the lower has by now as well.
 		st.drop(p)
 		b = st.baseOf(p)
