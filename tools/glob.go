@@ -23,7 +23,8 @@ type GlobIn struct {
 type GlobOut struct {
 	Workspace  string   `json:"workspace"`
 	Paths      []string `json:"paths"`
-	Ignored    int      `json:"ignored"` // matching files left out, which git ignores
+	Ignored    int      `json:"ignored"`              // matching files left out, which git ignores
+	Unreadable []string `json:"unreadable,omitempty"` // mounts left out, which cannot be read now
 	Truncated  bool     `json:"truncated"`
 	NextCursor string   `json:"nextCursor,omitempty"`
 
@@ -39,7 +40,7 @@ func (o GlobOut) Render() Rendering {
 			where = "A relative pattern is below /workspace unless path says otherwise. Repositories are below /repos: try /repos/**/NAME."
 		}
 	}
-	return Rendering{Text: text, Notes: notes(where, leftOut(o.Ignored), goesOn(o.NextCursor))}
+	return Rendering{Text: text, Notes: notes(where, leftOut(o.Ignored), leftOutMounts(o.Unreadable), goesOn(o.NextCursor))}
 }
 
 // leftOut counts the files that ignore rules keep out of a list.
@@ -108,7 +109,8 @@ func (p page) list(ctx context.Context, w *workspace.Workspace) (GlobOut, error)
 	out := GlobOut{Workspace: string(w.ID()), Paths: []string{}, searched: p.pattern.Prefix()}
 	room := pageRoom(w, p.Limit)
 	var last workspace.Path
-	for f, err := range matches(ctx, s, c, p.pattern) {
+	mounts := readable{snap: s}
+	for f, err := range matches(ctx, &mounts, c, p.pattern) {
 		if err != nil {
 			return GlobOut{}, err
 		}
@@ -126,21 +128,23 @@ func (p page) list(ctx context.Context, w *workspace.Workspace) (GlobOut, error)
 		last = f.Path
 		out.Paths = append(out.Paths, f.Path.String())
 	}
+	out.Unreadable = mounts.out
 	return out, nil
 }
 
 // matches yields the files and symlinks after a cursor that a pattern matches.
-func matches(ctx context.Context, s *workspace.Snapshot, c cursor, pattern *globs.Pattern) func(yield func(workspace.Found, error) bool) {
+func matches(ctx context.Context, mounts *readable, c cursor, pattern *globs.Pattern) func(yield func(workspace.Found, error) bool) {
 	top, err := workspace.ParsePath("/" + pattern.Prefix())
+	mounts.top = top
 	enter := func(dir workspace.Path) bool {
-		return !c.passed(dir) && pattern.MayMatchBelow(dir.String())
+		return !c.passed(dir) && pattern.MayMatchBelow(dir.String()) && mounts.enter(ctx, dir)
 	}
 	return func(yield func(workspace.Found, error) bool) {
 		if err != nil {
 			yield(workspace.Found{}, err)
 			return
 		}
-		for f, err := range s.Walk(ctx, top, enter) {
+		for f, err := range mounts.snap.Walk(ctx, top, enter) {
 			switch {
 			case errors.Is(err, workspace.NotExist):
 				return // nothing is where all matches would be

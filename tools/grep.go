@@ -49,6 +49,7 @@ type GrepOut struct {
 	Files      int         `json:"files"`           // searched for this page
 	Skipped    int         `json:"skipped"`         // binary files, very large ones, and symlinks
 	Ignored    int         `json:"ignored,omitempty"`
+	Unreadable []string    `json:"unreadable,omitempty"` // mounts left out, which cannot be read now
 	Truncated  bool        `json:"truncated"`
 	NextCursor string      `json:"nextCursor,omitempty"`
 
@@ -66,7 +67,7 @@ func (o GrepOut) Render() Rendering {
 	if o.Skipped > 0 {
 		skipped = fmt.Sprintf("[%s skipped: binary, very large, or symbolic links]", plural(o.Skipped, "file"))
 	}
-	return Rendering{Text: text, Notes: notes(skipped, leftOut(o.Ignored), goesOn(o.NextCursor))}
+	return Rendering{Text: text, Notes: notes(skipped, leftOut(o.Ignored), leftOutMounts(o.Unreadable), goesOn(o.NextCursor))}
 }
 
 func grep() *Tool {
@@ -146,8 +147,10 @@ type grepper struct {
 
 // search looks through the files in order until the page is full.
 func (g *grepper) search(ctx context.Context, top workspace.Path) error {
+	mounts := readable{snap: g.snap, top: top}
+	defer func() { g.out.Unreadable = mounts.out }()
 	enter := func(dir workspace.Path) bool {
-		return !g.cursor.passed(dir) && (g.filter == nil || g.filter.MayMatchBelow(dir.String()))
+		return !g.cursor.passed(dir) && (g.filter == nil || g.filter.MayMatchBelow(dir.String())) && mounts.enter(ctx, dir)
 	}
 	var last workspace.Path
 	meter := workspace.MeterOf(ctx)

@@ -29,6 +29,7 @@ type ReadDirOut struct {
 	Workspace  string     `json:"workspace"`
 	Path       string     `json:"path"`
 	Entries    []DirEntry `json:"entries"`
+	Unreadable []string   `json:"unreadable,omitempty"` // mounts not looked into, which cannot be read now
 	Truncated  bool       `json:"truncated"`
 	NextCursor string     `json:"nextCursor,omitempty"`
 }
@@ -46,7 +47,7 @@ func (o ReadDirOut) Render() Rendering {
 		}
 		b.WriteByte('\n')
 	}
-	return Rendering{Text: strings.TrimSuffix(b.String(), "\n"), Notes: notes(goesOn(o.NextCursor))}
+	return Rendering{Text: strings.TrimSuffix(b.String(), "\n"), Notes: notes(leftOutMounts(o.Unreadable), goesOn(o.NextCursor))}
 }
 
 // goesOn says how to get the next page.
@@ -77,11 +78,12 @@ func ReadDir(ctx context.Context, w *workspace.Workspace, in ReadDirIn) (ReadDir
 	if err != nil {
 		return ReadDirOut{}, err
 	}
-	l := lister{snap: s, top: p, cursor: c, room: pageRoom(w, in.Limit)}
+	l := lister{snap: s, top: p, cursor: c, room: pageRoom(w, in.Limit), mounts: readable{snap: s, top: p}}
 	l.out = ReadDirOut{Workspace: string(w.ID()), Path: p.String(), Entries: []DirEntry{}}
 	if err := l.list(ctx, p, max(in.Depth, 1)); err != nil {
 		return ReadDirOut{}, target{w, s, in.Path, p}.explain(ctx, err)
 	}
+	l.out.Unreadable = l.mounts.out
 	if l.out.Truncated {
 		l.out.NextCursor = c.next(w, s, l.last, 0)
 	}
@@ -95,6 +97,7 @@ type lister struct {
 	cursor cursor
 	room   *room
 	last   workspace.Path
+	mounts readable
 	out    ReadDirOut
 }
 
@@ -111,7 +114,7 @@ func (l *lister) list(ctx context.Context, dir workspace.Path, depth int) error 
 				return err
 			}
 		}
-		if c.Kind == workspace.Dir && depth > 1 && !l.skipped(c.Path) {
+		if c.Kind == workspace.Dir && depth > 1 && !l.skipped(c.Path) && l.mounts.enter(ctx, c.Path) {
 			if err := l.list(ctx, c.Path, depth-1); err != nil || l.out.Truncated {
 				return err
 			}

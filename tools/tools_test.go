@@ -44,21 +44,25 @@ func (w *watchedTrees) Tree(ctx context.Context, s workspace.Source, commit work
 // bench is a project over real repositories and the reference store, with one
 // workspace.
 type bench struct {
-	t       *testing.T
+	t       testing.TB
+	root    string // of the repositories
 	project *workspace.Project
 	trees   *watchedTrees
 }
+
+// repo is where a repository lies.
+func (b *bench) repo(name string) string { return filepath.Join(b.root, name+".git") }
 
 // id is the workspace's identity.
 const id = "/agents/a"
 
 // newBench makes a project with a repo for each name, with the file a in it.
-func newBench(t *testing.T, names ...string) *bench {
+func newBench(t testing.TB, names ...string) *bench {
 	t.Helper()
 	ctx, root := context.Background(), t.TempDir()
 	repos := mounts.New(&mounts.Config{ManagedRoot: root})
 	store := memory.New(nil)
-	b := &bench{t: t, trees: &watchedTrees{repos, map[string]bool{}}}
+	b := &bench{t: t, root: root, trees: &watchedTrees{repos, map[string]bool{}}}
 	host, err := workspace.NewHost(ctx, &workspace.Config{
 		Store: store, Blobs: store, Trees: b.trees, Committer: repos, Ignorer: repos, DataID: "test",
 	})
@@ -69,7 +73,7 @@ func newBench(t *testing.T, names ...string) *bench {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		dir := filepath.Join(root, name+".git")
+		dir := b.repo(name)
 		b.git("", "init", "-q", "--bare", "-b", "main", dir)
 		clone := filepath.Join(t.TempDir(), "clone")
 		b.git("", "clone", "-q", dir, clone)
@@ -272,7 +276,7 @@ func TestRepeats(t *testing.T) {
 }
 
 // fieldsOf is a result's fields, by name.
-func fieldsOf(t *testing.T, o tools.Output) map[string]any {
+func fieldsOf(t testing.TB, o tools.Output) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -353,6 +357,40 @@ func TestCursors(t *testing.T) {
 			t.Errorf("%s with a larger page: %v", tt.tool, err)
 		} else if n := len(fieldsOf(t, out)[tt.field].([]any)); n != 5 {
 			t.Errorf("%s with a larger page: %d items", tt.tool, n)
+		}
+	}
+}
+
+// TestUnreadableMounts: a list over many mounts leaves out the one whose repository
+// has gone away, and says so; one that is about that mount fails.
+func TestUnreadableMounts(t *testing.T) {
+	b := newBench(t, "app", "lost")
+	if err := os.Rename(b.repo("lost"), b.repo("elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		tool      string
+		all, lost args
+		want      string
+	}{
+		{"glob", args{"pattern": "/**"}, args{"pattern": "/repos/lost/**"}, "/repos/app/a"},
+		{"listAllFiles", args{}, nil, "/repos/app/a"},
+		{"grep", args{"pattern": "1", "mode": "files"}, args{"pattern": "1", "path": "/repos/lost"}, "/repos/app/a"},
+		{"readDir", args{"path": "/", "depth": 3}, args{"path": "/repos/lost"}, "repos/app/a"},
+	} {
+		out := b.call(tt.tool, "", tt.all)
+		if got := fieldsOf(t, out)["unreadable"]; !cmp.Equal(got, []any{"/repos/lost"}) {
+			t.Errorf("%s leaves out %v", tt.tool, got)
+		}
+		text := textOf(out)
+		if !strings.Contains(text, tt.want) || !strings.Contains(text, "cannot be read now: /repos/lost") {
+			t.Errorf("%s says %q", tt.tool, text)
+		}
+		if tt.lost == nil {
+			continue
+		}
+		if _, err := b.try(tt.tool, "", tt.lost); !errors.Is(err, workspace.Unavailable) {
+			t.Errorf("%s of the mount itself: %v, want unavailable", tt.tool, err)
 		}
 	}
 }
