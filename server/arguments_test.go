@@ -77,20 +77,3 @@ func TestUnwrap(t *testing.T) {
 		}
 	}
 }
-
-func FuzzCut(f *testing.F) {
-	f.Add([]byte(`{"a":1,"workspace":"x","b":[{}]}`))
-	f.Add([]byte(`{"workspace":1,"workspace":2}`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		value, without, times := cut(raw, "workspace")
-		if !json.Valid(raw) {
-			return
-		}
-		if !json.Valid(without) {
-			t.Fatalf("cut %q leaves %q", raw, without)
-		}
-		if _, _, again := cut(without, "workspace"); times == 1 && (again != 0 || !json.Valid(value)) {
-			t.Fatalf("cut %q leaves %q and gives %q", raw, without, value)
-		}
-	})
-}

@@ -45,15 +45,20 @@ func (c *cli) mcp() *cobra.Command {
 		Args: usageArgs(cobra.NoArgs, "mcp takes no arguments, only flags"),
 		RunE: c.does(func(ctx context.Context, _ []string) error { return c.serveMCP(ctx, f) }),
 	}
+	cmd.Flags().StringVar(&f.workspace, "workspace", "", "bind every call to this workspace, for example /agents/demo")
+	cmd.Flags().BoolVar(&f.create, "create", false, "create the workspace if it does not exist")
+	c.toolFlags(cmd, &f)
+	return cmd
+}
+
+// toolFlags are the flags that every server has.
+func (c *cli) toolFlags(cmd *cobra.Command, f *mcpFlags) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.repos, "repo", nil, "repository to add and serve, as [NAME=]PATH[#BRANCH]; may be repeated")
-	flags.StringVar(&f.workspace, "workspace", "", "bind every call to this workspace, for example /agents/demo")
-	flags.BoolVar(&f.create, "create", false, "create the workspace if it does not exist")
 	flags.StringVar(&f.tools, "tools", string(server.Core), "tools to offer: core or all")
 	flags.StringVar(&f.names, "tool-names", mcpwire.NamesAuto, "how tools are listed: auto, dotted or underscore")
 	c.completeWith(cmd, "tools", string(server.Core), string(server.All))
 	c.completeWith(cmd, "tool-names", mcpwire.NamesAuto, mcpwire.NamesDotted, mcpwire.NamesUnderscore)
-	return cmd
 }
 
 // check refuses flags that mean nothing.
@@ -90,23 +95,32 @@ func (c *cli) serveMCP(ctx context.Context, f mcpFlags) (err error) {
 		c.note("carrel: %s", n)
 	}
 	if isTerminal(c.stdin) {
-		c.explain(h, offered, f)
+		c.note("Serving MCP on stdin and stdout, until the input ends (Ctrl-D).")
+		c.explain(h, offered, f, clientConfig(h, offered, f))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var looking sync.WaitGroup
-	looking.Go(func() { c.warnUncommitted(ctx, h, offered.repos) })
-	looking.Go(func() {
-		if err := h.host.SettleCommits(ctx); err != nil && ctx.Err() == nil {
-			h.log.Warn("commits of ended processes are undecided", "err", err)
-		}
-	})
-	defer looking.Wait()
-	defer cancel()
+	defer c.lookAround(ctx, h, offered)()
 	s := mcpwire.New(&mcpwire.Config{
 		Project: offered.project, Workspace: id, Tools: f.tools, Names: f.names,
 		Notes: offered.instructions(c.dir), Version: buildVersion().Version, Log: h.log,
 	})
 	return s.ServeStdio(ctx, c.stdin, c.stdout)
+}
+
+// lookAround does what a server has to do when it begins, beside the serving of
+// clients. The returned function ends it.
+func (c *cli) lookAround(ctx context.Context, h *home, o *offer) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() { c.warnUncommitted(ctx, h, o.repos) })
+	looking.Go(func() {
+		if err := h.host.SettleCommits(ctx); err != nil && ctx.Err() == nil {
+			h.log.Warn("commits of ended processes are undecided", "err", err)
+		}
+	})
+	return func() {
+		cancel()
+		looking.Wait()
+	}
 }
 
 // bind returns the workspace that every call is bound to, "" for none. One that
@@ -157,10 +171,9 @@ func (c *cli) warnUncommitted(ctx context.Context, h *home, repos []workspace.Re
 	}
 }
 
-// explain tells a person who starts the server by hand what it serves and how a
-// client starts it.
-func (c *cli) explain(h *home, o *offer, f mcpFlags) {
-	c.note("Serving MCP on stdin and stdout, until the input ends (Ctrl-D).")
+// explain tells a person who starts a server by hand what it serves and what to
+// paste into a client's configuration.
+func (c *cli) explain(h *home, o *offer, f mcpFlags, config string) {
 	c.note("  project    %s", o.project.Name())
 	c.note("  data       %s", h.path)
 	if f.workspace != "" {
@@ -169,11 +182,11 @@ func (c *cli) explain(h *home, o *offer, f mcpFlags) {
 	for _, r := range o.repos {
 		c.note("  %s  %s on %s, from %s", r.Path, r.Policy, r.Branch, location(r.Source))
 	}
-	c.note("\nFor the configuration of a client:\n%s\n", clientConfig(h, o, f))
+	c.note("\nFor the configuration of a client:\n%s\n", config)
 }
 
-// clientConfig is what to paste into a client's configuration, in the form that
-// most of them share.
+// clientConfig is what a client that starts the server is configured with, in the
+// form that most of them share.
 func clientConfig(h *home, o *offer, f mcpFlags) string {
 	binary, err := os.Executable()
 	if err != nil {

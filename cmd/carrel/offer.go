@@ -66,7 +66,7 @@ func (c *cli) offered(ctx context.Context, h *home, repos []string) (*workspace.
 
 // nothingHere says why there is nothing to serve.
 func (c *cli) nothingHere(why error) error {
-	hint := "Start carrel mcp inside a checkout, or pass --repo PATH or --project NAME."
+	hint := fmt.Sprintf("Start %s inside a checkout, or pass --repo PATH or --project NAME.", c.running.CommandPath())
 	if own := workspace.HintOf(why); own != "" {
 		hint = own + "\n" + hint
 	}

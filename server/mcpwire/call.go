@@ -10,15 +10,30 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
+// sink is where what belongs to a call goes, in the order in which it is given:
+// messages as encode writes them. It is safe for concurrent use, and may wait for
+// the client.
+type sink interface {
+	// note sends a notification. The client may not want any.
+	note(message []byte)
+	// answer sends the response, the last message of a call; code is that of an
+	// error, or 0.
+	answer(message []byte, code int)
+}
+
 // call is one request that is being handled.
 type call struct {
 	conn    *conn
 	message message
+	out     sink
 	cancel  context.CancelFunc
 	after   <-chan struct{} // closed once the call may begin; nil: now
 	turn    chan struct{}   // closed once the call is over, if others wait for it
 
 	silent atomic.Bool // cancelled: nobody waits for the answer
+	// unknown is what is said of a tool that the session does not have. Only the
+	// goroutine that handles the call uses it.
+	unknown string
 
 	mu   sync.Mutex // guards what follows, and that progress is sent before the answer
 	over bool       // nothing is notified any more
@@ -41,6 +56,15 @@ func (k *call) wait(ctx context.Context) {
 	}
 }
 
+// serve answers the call when its turn has come. One that was cancelled before it
+// began does nothing.
+func (k *call) serve(ctx context.Context) {
+	k.wait(ctx)
+	if !k.silent.Load() {
+		k.answer(k.handle(ctx))
+	}
+}
+
 // handle lets mcp-go answer the request, and sends what it notifies.
 func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
 	c := k.conn
@@ -50,13 +74,20 @@ func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
 			response = (&refusal{k.message.id, mcp.INTERNAL_ERROR, "internal error"}).response()
 		}
 	}()
+	if k.message.method == string(mcp.MethodInitialize) && c.isGreeted() {
+		return (&refusal{k.message.id, mcp.INVALID_REQUEST, "initialize was answered before: begin another connection"}).response()
+	}
 	p := &peer{id: c.session.ID(), notes: make(chan mcp.JSONRPCNotification, 16)}
 	ctx = context.WithValue(c.server.mcp.WithContext(ctx, p), callKey{}, k)
-	response = addressed(c.server.mcp.HandleMessage(ctx, k.message.raw), k.message)
+	response = c.server.mcp.HandleMessage(ctx, k.message.raw)
+	if k.unknown != "" {
+		response = (&refusal{code: mcp.INVALID_PARAMS, text: k.unknown}).response()
+	}
+	response = addressed(response, k.message)
 	for {
 		select {
 		case n := <-p.notes:
-			c.send(n)
+			k.out.note(c.server.encoded(n))
 		default:
 			return response
 		}
@@ -68,9 +99,14 @@ func (k *call) answer(response mcp.JSONRPCMessage) {
 	k.mu.Lock()
 	k.over = true
 	k.mu.Unlock()
-	if !k.silent.Load() {
-		k.conn.send(response)
+	if k.silent.Load() {
+		return
 	}
+	code := 0
+	if e, ok := response.(mcp.JSONRPCError); ok {
+		code = e.Error.Code
+	}
+	k.out.answer(k.conn.server.encoded(response), code)
 }
 
 // drop cancels the call: it is told to stop, and its answer is not sent.
@@ -100,9 +136,9 @@ func (k *call) progress(token mcp.ProgressToken) func(done, total float64, text 
 		if text != "" {
 			fields["message"] = text
 		}
-		k.conn.send(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		k.out.note(k.conn.server.encoded(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 			Method: "notifications/progress", Params: mcp.NotificationParams{AdditionalFields: fields},
-		}})
+		}}))
 	}
 }
 

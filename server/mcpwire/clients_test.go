@@ -30,17 +30,24 @@ func newClient(t *testing.T, cfg *mcpwire.Config, name, version string) *client.
 		served <- mcpwire.New(cfg).ServeStdio(ctx, toServer, fromServer)
 		fromServer.Close()
 	}()
-	c := client.NewClient(transport.NewIO(out, in, io.NopCloser(strings.NewReader(""))), client.WithProtocolVersion(version))
-	if err := c.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		c.Close()
 		if err := <-served; err != nil {
 			t.Errorf("served: %v", err)
 		}
 		stop()
 	})
+	return greet(t, transport.NewIO(out, in, io.NopCloser(strings.NewReader(""))), name, version)
+}
+
+// greet begins with mcp-go's own client over a transport.
+func greet(t *testing.T, over transport.Interface, name, version string) *client.Client {
+	t.Helper()
+	ctx := context.Background()
+	c := client.NewClient(over, client.WithProtocolVersion(version))
+	if err := c.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
 	var req mcp.InitializeRequest
 	req.Params.ProtocolVersion = version
 	req.Params.ClientInfo = mcp.Implementation{Name: name, Version: "1"}
@@ -58,6 +65,46 @@ func newClient(t *testing.T, cfg *mcpwire.Config, name, version string) *client.
 		t.Errorf("the capabilities are %+v", c)
 	}
 	return c
+}
+
+// The same over HTTP, where only a session remembers what was created.
+func TestBothErasOnHTTP(t *testing.T) {
+	w := serve(t, &mcpwire.Config{Project: newProject(t, map[string]string{"main.go": "package main\n"}), Version: "0.1"})
+	streamable := func() (transport.Interface, error) { return transport.NewStreamableHTTP(w.url + "/mcp") }
+	for _, tt := range []struct {
+		version string
+		open    func() (transport.Interface, error)
+		session bool
+	}{
+		{mcp.ProtocolVersion20260728, streamable, false},
+		{mcp.ProtocolVersion20251125, streamable, true},
+		{mcp.ProtocolVersion20250326, streamable, true},
+		{mcp.ProtocolVersion20241105, func() (transport.Interface, error) { return transport.NewSSE(w.url + "/sse") }, true},
+	} {
+		t.Run(tt.version, func(t *testing.T) {
+			over, err := tt.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := greet(t, over, "example", tt.version)
+			if list, err := c.ListTools(t.Context(), mcp.ListToolsRequest{}); err != nil || list.Tools[0].Name != "workspace.create" {
+				t.Errorf("the tools are %+v, %v", list, err)
+			}
+			id := "/agents/" + tt.version
+			callTool(t, c, "workspace.create", fmt.Sprintf(`{"path":%q}`, id))
+			if res := callTool(t, c, "readFile", fmt.Sprintf(`{"workspace":%q,"path":"/repos/app/main.go"}`, id)); textOf(res) != "package main\n" {
+				t.Errorf("read %+v", res)
+			}
+			if res := callTool(t, c, "git.status", `{}`); res.IsError == tt.session {
+				t.Errorf("without a workspace: %s", textOf(res))
+			}
+			var unknown mcp.CallToolRequest
+			unknown.Params.Name = "read_file"
+			if _, err := c.CallTool(t.Context(), unknown); err == nil || !strings.Contains(err.Error(), "did you mean readFile?") {
+				t.Errorf("an unknown tool: %v", err)
+			}
+		})
+	}
 }
 
 func callTool(t *testing.T, c *client.Client, tool, args string) *mcp.CallToolResult {
@@ -127,6 +174,7 @@ var steps = []struct{ tool, args string }{
 	{"revert", `{"path":"/repos/app/dir"}`},
 	{"readDir", `{"path":"/repos/app"}`},
 	{"glob", `{"pattern":"/repos/**/*.go"}`},
+	{"listAllFiles", `{}`},
 	{"grep", `{"pattern":"package"}`},
 	{"grep", `{"pattern":"package","mode":"files"}`},
 	{"grep", `{"pattern":"package","mode":"count"}`},

@@ -1,6 +1,6 @@
 // Package mcpwire serves the tools of a [server.Desk] over the Model Context
-// Protocol: the revisions that begin with initialize, up to 2025-11-25, and the
-// stateless one of 2026-07-28, on one endpoint.
+// Protocol, on stdio and HTTP: the revisions that begin with initialize, up to
+// 2025-11-25, and the stateless one of 2026-07-28, on one endpoint.
 //
 // # Decisions
 //
@@ -10,6 +10,15 @@
 // writes notifications behind the response they belong to. Here each call runs
 // by itself, ids are returned as they came, and what a call notifies goes out
 // before its response.
+//
+// Nor are its HTTP servers used. They send what a call notifies through one
+// channel a session, which all open responses read, so that progress is lost or
+// comes on the response of another call; GET and DELETE do not ask whose session
+// it is, and any well-formed id is one; a stateless notification cancels the call
+// of another client, and a client that is cut off its own. A guard in front, a
+// session manager and a response writer that undoes their framing would mend that,
+// and be as long as the framing itself. With that here, a call on any transport is
+// the same conn, the same call, and a sink for its messages.
 //
 // A client is told an error that a model can act on as a result with isError,
 // the sentence and what to do; JSON-RPC errors are for messages that are no

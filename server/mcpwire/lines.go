@@ -86,6 +86,11 @@ type lineWriter struct {
 	err error
 }
 
+var _ sink = (*lineWriter)(nil)
+
+func (l *lineWriter) note(message []byte)          { l.write(message) }
+func (l *lineWriter) answer(message []byte, _ int) { l.write(message) }
+
 // write writes a message, which ends in a line feed.
 func (l *lineWriter) write(message []byte) {
 	l.mu.Lock()

@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// message is what has to be known of a line before it is handled.
+// message is what has to be known of a message before it is handled.
 type message struct {
 	raw     json.RawMessage
 	id      json.RawMessage // nil: a notification
 	method  string
 	tool    string          // of tools/call
 	cancels json.RawMessage // id of the request that notifications/cancelled ends
+	meta    json.RawMessage // _meta of the params
 }
 
 // envelope is a message as JSON-RPC has it. Members are raw so that one of a
@@ -27,28 +29,32 @@ type envelope struct {
 	Params  struct {
 		Name      json.RawMessage `json:"name"`
 		RequestID json.RawMessage `json:"requestId"`
+		Meta      json.RawMessage `json:"_meta"`
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
 }
 
-// parse reads a line. The refusal is nil if it is a request or a notification;
+// parse reads a message, without white space around it. The refusal is nil if it is a request or a notification;
 // a response, which nobody waits for, has no method and no refusal either.
 func parse(raw []byte) (message, *refusal) {
 	var e envelope
 	err := json.Unmarshal(raw, &e)
 	var wrong *json.UnmarshalTypeError
 	switch {
-	case err != nil && !errors.As(err, &wrong):
-		return message{}, &refusal{code: mcp.PARSE_ERROR, text: "the line is no JSON"}
+	case len(raw) == 0 || err != nil && !errors.As(err, &wrong):
+		return message{}, &refusal{code: mcp.PARSE_ERROR, text: "the message is no JSON"}
 	case raw[0] == '[':
-		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "a batch is not supported: send each message on a line of its own"}
+		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "a batch is not supported: send each message by itself"}
 	case raw[0] != '{':
 		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "a message is a JSON object"}
 	case e.ID != nil && !isID(e.ID):
 		return message{}, &refusal{code: mcp.INVALID_REQUEST, text: "an id is a string or a number"}
 	}
-	m := message{raw: raw, id: e.ID, method: text(e.Method), tool: text(e.Params.Name), cancels: e.Params.RequestID}
+	m := message{
+		raw: raw, id: e.ID, method: text(e.Method),
+		tool: text(e.Params.Name), cancels: e.Params.RequestID, meta: e.Params.Meta,
+	}
 	switch {
 	case e.Method == nil && (e.Result != nil || e.Error != nil):
 		return message{}, nil
@@ -60,6 +66,16 @@ func parse(raw []byte) (message, *refusal) {
 		return m, &refusal{m.id, mcp.INVALID_PARAMS, "params must be an object"}
 	}
 	return m, nil
+}
+
+// version is the protocol revision that a message names itself, as it does since
+// 2026-07-28, or "".
+func (m message) version() string {
+	var meta map[string]json.RawMessage
+	if json.Unmarshal(m.meta, &meta) != nil {
+		return ""
+	}
+	return text(meta[mcp.MetaKeyProtocolVersion])
 }
 
 // isID reports whether a value may be the id of a request.
@@ -86,6 +102,11 @@ type refusal struct {
 
 func (r *refusal) response() mcp.JSONRPCMessage {
 	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.id), Error: mcp.NewJSONRPCErrorDetails(r.code, r.text, nil)}
+}
+
+// tooLong refuses a message of more than most bytes.
+func tooLong(id json.RawMessage, most int) *refusal {
+	return &refusal{id, mcp.INVALID_REQUEST, fmt.Sprintf("the message is longer than %d bytes", most)}
 }
 
 // maxErrorText is the longest text of an error, in bytes: those of mcp-go repeat
@@ -115,6 +136,17 @@ func addressed(response mcp.JSONRPCMessage, m message) mcp.JSONRPCMessage {
 		return r
 	}
 	return (&refusal{m.id, mcp.INVALID_REQUEST, "the message is both a request and a response"}).response()
+}
+
+// encoded is a message as encode writes it. One that has no JSON, which would be
+// a fault of ours, is logged and becomes an error without an id.
+func (s *Server) encoded(v any) []byte {
+	b, err := encode(v)
+	if err != nil {
+		s.cfg.Log.Error("a message has no JSON", "err", err)
+		b, _ = encode((&refusal{code: mcp.INTERNAL_ERROR, text: "internal error"}).response())
+	}
+	return b
 }
 
 // encode writes a message as a line.

@@ -28,9 +28,13 @@ type Config struct {
 	Run       server.Runner       // as of server.Config
 	// MaxMessage is the largest message that is read, in bytes; default 96 MiB.
 	MaxMessage int
-	// Grace is how long running calls may go on once the input has ended;
-	// default 10 seconds.
+	// Grace is how long running calls may go on once the input has ended, or the
+	// server is told to stop; default 10 seconds.
 	Grace time.Duration
+	// Idle is how long a session over HTTP may be unused before it is ended;
+	// default 4 hours.
+	Idle time.Duration
+	Now  func() time.Time // default: time.Now
 }
 
 // Server serves one project over MCP. All methods are safe for concurrent use.
@@ -51,6 +55,12 @@ func New(cfg *Config) *Server {
 	}
 	if s.cfg.Grace == 0 {
 		s.cfg.Grace = 10 * time.Second
+	}
+	if s.cfg.Idle == 0 {
+		s.cfg.Idle = 4 * time.Hour
+	}
+	if s.cfg.Now == nil {
+		s.cfg.Now = time.Now
 	}
 	s.desk = server.New(&server.Config{Project: cfg.Project, Log: s.cfg.Log, Run: cfg.Run})
 	hooks := &mcpserver.Hooks{}
@@ -73,7 +83,7 @@ func New(cfg *Config) *Server {
 
 // greet notes who the client is and tells it how to work here.
 func (s *Server) greet(ctx context.Context, _ any, r *mcp.InitializeRequest, result *mcp.InitializeResult) {
-	callOf(ctx).conn.setName(r.Params.ClientInfo.Name)
+	callOf(ctx).conn.greet(r.Params.ClientInfo.Name)
 	result.Instructions = s.instructions(ctx)
 }
 
@@ -100,15 +110,15 @@ func (s *Server) list(ctx context.Context) []mcp.Tool {
 }
 
 // settleName makes the name of a call the canonical one, by which the tool is
-// registered. One that the session does not have gets a suggestion, which mcp-go
-// repeats in its error.
+// registered. mcp-go refuses one that the session does not have; what is said
+// then, with a suggestion, stands in the call.
 func (s *Server) settleName(ctx context.Context, _ any, r *mcp.CallToolRequest) {
-	session := callOf(ctx).conn.session
-	if t, ok := session.Tool(r.Params.Name); ok {
+	k := callOf(ctx)
+	if t, ok := k.conn.session.Tool(r.Params.Name); ok {
 		r.Params.Name = t.Name
 		return
 	}
-	r.Params.Name = session.Suggest(r.Params.Name, s.client(ctx).spelling)
+	k.unknown = "there is no tool " + k.conn.session.Suggest(r.Params.Name, s.client(ctx).spelling)
 }
 
 // allowed keeps the tools that the session may call.

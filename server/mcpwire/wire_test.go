@@ -3,10 +3,17 @@ package mcpwire
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"carrel.dev/persistence/memory"
+	"carrel.dev/workspace"
 )
 
 func TestReadLine(t *testing.T) {
@@ -62,4 +69,49 @@ func FuzzPlainHTML(f *testing.F) {
 			t.Errorf("escapes are left in %s", got)
 		}
 	})
+}
+
+// Unused sessions are not only unknown but gone.
+func TestSweep(t *testing.T) {
+	store := memory.New(nil)
+	host, err := workspace.NewHost(t.Context(), &workspace.Config{Store: store, Blobs: store, DataID: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := host.Project(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	f := &front{
+		server:   New(&Config{Project: p, Idle: 16 * time.Millisecond, Now: func() time.Time { return now }}),
+		sessions: sessions{byKey: map[sessionKey]*conn{}},
+	}
+	var all [3]*conn
+	for i := range all {
+		all[i] = f.server.connect(semaphore.NewWeighted(1), "", false)
+		all[i].enter()
+		f.sessions.add(endpoint{door: doorMCP}, all[i])
+	}
+	unused, used := all[0], all[1] // and one in use
+	unused.leave()
+	now = now.Add(time.Hour)
+	used.leave()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		f.sweep(ctx)
+	}()
+	select {
+	case <-unused.over:
+	case <-time.After(30 * time.Second):
+		t.Error("the session stays")
+	}
+	cancel()
+	<-swept
+	if len(f.sessions.byKey) != 2 || all[1].ended || all[2].ended {
+		t.Errorf("%d sessions are left, of 2", len(f.sessions.byKey))
+	}
 }

@@ -1,0 +1,235 @@
+package mcpwire
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"golang.org/x/sync/semaphore"
+
+	"carrel.dev/server"
+	"carrel.dev/workspace"
+)
+
+// conn is one client: its session, and what of it is being handled. A request of
+// the stateless revision is a client of its own.
+type conn struct {
+	server  *Server
+	session *server.Session
+	room    *semaphore.Weighted // for requests; clients may share it
+	stream  sink                // where all answers go; nil if each goes with its request
+	gone    chan struct{}       // closed by end
+	over    chan struct{}       // closed once the client is gone and nothing of it runs
+
+	mu       sync.Mutex // guards what follows
+	client   string
+	greeted  bool               // initialize was answered
+	inFlight map[string][]*call // by id; a client may reuse one too early
+	running  int                // requests and streams
+	ended    bool
+	used     time.Time // when something last ran
+	// turn is closed when the last call that binds the session, of those admitted
+	// so far, is over.
+	turn chan struct{}
+}
+
+// connect begins a client's session. A workspace, if it is not "", binds it; a
+// stateless one is not bound by what it creates or opens.
+func (s *Server) connect(room *semaphore.Weighted, bound workspace.ID, stateless bool) *conn {
+	c := &conn{
+		server: s,
+		session: s.desk.Open(&server.SessionConfig{
+			Actor: s.cfg.Actor, Tools: server.ToolSet(s.cfg.Tools), Workspace: bound, Stateless: stateless,
+		}),
+		room:     room,
+		gone:     make(chan struct{}),
+		over:     make(chan struct{}),
+		inFlight: map[string][]*call{},
+		turn:     make(chan struct{}),
+	}
+	close(c.turn)
+	return c
+}
+
+func (c *conn) name() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client
+}
+
+// greet notes that the client has said who it is.
+func (c *conn) greet(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client, c.greeted = name, true
+}
+
+func (c *conn) isGreeted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.greeted
+}
+
+// enter reports whether something may still run for the client; then leave is
+// called when it is over.
+func (c *conn) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.enterLocked()
+}
+
+func (c *conn) enterLocked() bool {
+	if c.ended {
+		return false
+	}
+	c.running++
+	return true
+}
+
+func (c *conn) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+	c.used = c.server.cfg.Now()
+	c.settle()
+}
+
+// end says that the client is gone: what runs may finish, and nothing more begins.
+func (c *conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endLocked()
+}
+
+func (c *conn) endLocked() {
+	if !c.ended {
+		c.ended = true
+		close(c.gone)
+		c.settle()
+	}
+}
+
+// settle closes the session when its last request is over. c.mu is held.
+func (c *conn) settle() {
+	if c.ended && c.running == 0 {
+		c.session.Close()
+		close(c.over)
+	}
+}
+
+// endIfUnused ends a client that nothing runs for and nothing ran for since a
+// time, and reports whether it is over, by this or before.
+func (c *conn) endIfUnused(since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running == 0 && !c.used.After(since) {
+		c.endLocked()
+	}
+	return c.ended && c.running == 0
+}
+
+// finish ends the client and waits for what runs, at last for its being
+// cancelled. When broken is closed, it waits no longer.
+func (c *conn) finish(broken <-chan struct{}) {
+	c.end()
+	for _, patience := range [...]time.Duration{c.server.cfg.Grace, time.Second} {
+		select {
+		case <-c.over:
+			return
+		case <-broken:
+			return
+		case <-time.After(patience):
+			c.cancelAll()
+		}
+	}
+	c.server.cfg.Log.Warn("calls were still running at the end", "session", c.session.ID())
+}
+
+// start handles a request in a goroutine of its own, answers it on the stream, and
+// calls over at the end. What follows initialize may depend on it, so that is
+// handled at once and only answered there.
+func (c *conn) start(ctx context.Context, m message, over func()) {
+	k, ctx := c.admit(ctx, m, c.stream)
+	if k == nil {
+		over()
+		return
+	}
+	var ready mcp.JSONRPCMessage
+	if m.method == string(mcp.MethodInitialize) {
+		ready = k.handle(ctx)
+	}
+	go func() {
+		defer over()
+		defer c.forget(k)
+		if ready == nil {
+			k.serve(ctx)
+		} else {
+			k.answer(ready)
+		}
+	}()
+}
+
+// admit makes a call of a request, which notifications/cancelled can end; nil if
+// the client is gone. Then forget ends the bookkeeping.
+func (c *conn) admit(ctx context.Context, m message, out sink) (*call, context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.enterLocked() {
+		return nil, ctx
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	k := &call{conn: c, message: m, out: out, cancel: cancel}
+	if m.method == string(mcp.MethodToolsCall) {
+		k.after = c.turn
+		if t, ok := c.session.Tool(m.tool); ok && server.Binds(t) {
+			k.turn = make(chan struct{})
+			c.turn = k.turn
+		}
+	}
+	c.inFlight[string(m.id)] = append(c.inFlight[string(m.id)], k)
+	return k, ctx
+}
+
+// cancel ends the call of an id; there may be none any more.
+func (c *conn) cancel(id json.RawMessage) {
+	c.mu.Lock()
+	calls := c.inFlight[string(id)]
+	c.mu.Unlock()
+	for _, k := range calls {
+		k.drop()
+	}
+}
+
+// cancelAll tells all calls to stop. They are still answered.
+func (c *conn) cancelAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, calls := range c.inFlight {
+		for _, k := range calls {
+			k.cancel()
+		}
+	}
+}
+
+// forget ends the bookkeeping of a call.
+func (c *conn) forget(k *call) {
+	k.cancel()
+	if k.turn != nil {
+		close(k.turn)
+	}
+	defer c.leave()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := string(k.message.id)
+	var others []*call
+	for _, o := range c.inFlight[id] {
+		if o != k {
+			others = append(others, o)
+		}
+	}
+	if c.inFlight[id] = others; others == nil {
+		delete(c.inFlight, id)
+	}
+}

@@ -1,0 +1,246 @@
+package mcpwire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"golang.org/x/sync/semaphore"
+
+	"carrel.dev/workspace"
+)
+
+const (
+	// maxHTTPInFlight bounds the requests of all clients that are handled at a
+	// time, as maxInFlight those of one.
+	maxHTTPInFlight = 512 << 20
+	// bodyTime is how long a client may take to send a message.
+	bodyTime = time.Minute
+)
+
+// front is a Server's face over HTTP.
+type front struct {
+	server   *Server
+	sessions sessions
+	room     *semaphore.Weighted
+	stopping <-chan struct{} // closed when streams have to end
+}
+
+// Serve serves clients over HTTP until ctx ends: Streamable HTTP at /mcp, and the
+// HTTP+SSE of 2024-11-05 at /sse and /message. The same below the path of a
+// workspace, as in /agents/demo/mcp, is bound to that. Once ctx has ended, running
+// calls may finish, for the time of Config.Grace. The error is that of the
+// listener, which is closed.
+//
+// There is no authorization: every program that reaches the listener is served,
+// so that it has to be on a loopback address. Pages in a browser are not.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	f := &front{
+		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}},
+		room: semaphore.NewWeighted(maxHTTPInFlight), stopping: ctx.Done(),
+	}
+	sweeping.Go(func() { f.sweep(calls) })
+	h := &http.Server{
+		Handler:           f,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return calls },
+		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(l) }()
+	select {
+	case err := <-served:
+		return errors.Join(err, h.Close())
+	case <-ctx.Done():
+	}
+	for _, patience := range [...]time.Duration{s.cfg.Grace, time.Second} {
+		waiting, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		err := h.Shutdown(waiting)
+		stop()
+		if err == nil {
+			return nil
+		}
+		cancel()
+		f.sessions.cancel()
+	}
+	s.cfg.Log.Warn("calls were still running at the end")
+	h.Close() // what it closes is broken off anyway
+	return nil
+}
+
+// sweep ends unused sessions from time to time, until ctx ends.
+func (f *front) sweep(ctx context.Context) {
+	tick := time.NewTicker(max(f.server.cfg.Idle/16, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			f.sessions.sweep(f.idleSince())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// idleSince is how long ago a session may have been used last.
+func (f *front) idleSince() time.Time { return f.server.cfg.Now().Add(-f.server.cfg.Idle) }
+
+// ServeHTTP finds the endpoint of a request.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of an earlier response
+	if !fromHere(r) {
+		refuse(w, http.StatusForbidden, "only programs on this machine are served: Host and Origin must be localhost or a loopback address")
+		return
+	}
+	door, bound, ok := doorOf(r.URL.Path)
+	if fixed := f.server.cfg.Workspace; fixed != "" {
+		ok = ok && (bound == "" || bound == fixed)
+		bound = fixed
+	}
+	switch {
+	case !ok:
+		http.NotFound(w, r)
+	case door == doorMCP:
+		f.streamable(w, r, endpoint{doorMCP, bound})
+	case door == doorSSE:
+		f.stream(w, r, endpoint{doorSSE, bound})
+	default:
+		f.message(w, r, endpoint{doorSSE, bound})
+	}
+}
+
+// doorOf splits the path of a URL into the door and the workspace it is bound to.
+func doorOf(path string) (door string, bound workspace.ID, ok bool) {
+	i := strings.LastIndexByte(path, '/')
+	door = path[i+1:]
+	if door != doorMCP && door != doorSSE && door != doorMessage {
+		return "", "", false
+	}
+	if i <= 0 {
+		return door, "", i == 0
+	}
+	bound, err := workspace.ParseID(path[:i])
+	return door, bound, err == nil && string(bound) == path[:i]
+}
+
+// fromHere reports whether a request was made on this machine, and not by a page
+// that a browser has from elsewhere: such a page may reach a loopback address by
+// a name that it makes resolve to it, but has to say so.
+func fromHere(r *http.Request) bool {
+	if !isLoopback(r.Host) {
+		return false
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isLoopback(u.Host) {
+			return false
+		}
+	}
+	return true
+}
+
+// isLoopback reports whether a host, with or without a port, is this machine by a
+// name or address that nobody else decides on.
+func isLoopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// refuse answers a request that is not served, in words.
+func refuse(w http.ResponseWriter, status int, text string) {
+	reject(w, status, &refusal{code: mcp.INVALID_REQUEST, text: text})
+}
+
+// reject answers what is no valid message, or is not for whoever sent it.
+func reject(w http.ResponseWriter, status int, r *refusal) {
+	b, err := encode(r.response())
+	if err != nil {
+		panic("mcpwire: a refusal always encodes: " + err.Error())
+	}
+	writeJSON(w, status, b)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body) // a client that is gone gets nothing
+}
+
+// notAllowed answers a method that an endpoint does not have.
+func notAllowed(w http.ResponseWriter, methods string) {
+	w.Header().Set("Allow", methods)
+	refuse(w, http.StatusMethodNotAllowed, "the methods are "+methods)
+}
+
+// receive reads the message of a POST and takes room for it, which release gives
+// back. What is none has been answered, and ok is false.
+func (f *front) receive(w http.ResponseWriter, r *http.Request) (m message, release func(), ok bool) {
+	// A page may send other types to anywhere without asking.
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, "the content type must be application/json")
+		return message{}, nil, false
+	}
+	most := int64(f.server.cfg.MaxMessage)
+	size := r.ContentLength
+	if size < 0 || size > most {
+		size = most // of which no more is read
+	}
+	cost := min(size+requestCost, maxHTTPInFlight)
+	if f.room.Acquire(r.Context(), cost) != nil {
+		return message{}, nil, false // the client is gone
+	}
+	m, ok = f.read(w, r, most)
+	needed := min(int64(len(m.raw))+requestCost, cost)
+	f.room.Release(cost - needed)
+	release = func() { f.room.Release(needed) }
+	if !ok {
+		release()
+	}
+	return m, release, ok
+}
+
+// read reads the message of a POST.
+func (f *front) read(w http.ResponseWriter, r *http.Request, most int64) (message, bool) {
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(bodyTime))
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	control.SetReadDeadline(time.Time{}) // else the connection ends while the call runs
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		reject(w, http.StatusRequestEntityTooLarge, tooLong(nil, f.server.cfg.MaxMessage))
+		return message{}, false
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "the message broke off")
+		return message{}, false
+	}
+	m, refused := parse(bytes.TrimSpace(raw))
+	if refused != nil {
+		reject(w, http.StatusBadRequest, refused)
+		return message{}, false
+	}
+	return m, true
+}

@@ -1,0 +1,83 @@
+package mcpwire
+
+import (
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"carrel.dev/workspace"
+)
+
+// endpoint is where a client began. Its session is known there and nowhere else.
+type endpoint struct {
+	door      string       // doorMCP or doorSSE
+	workspace workspace.ID // that the endpoint is bound to; "" for none
+}
+
+// The doors of an endpoint, by the last segments of their URLs.
+const (
+	doorMCP     = "mcp"     // Streamable HTTP
+	doorSSE     = "sse"     // HTTP+SSE of 2024-11-05: the stream,
+	doorMessage = "message" // and where its client posts
+)
+
+// sessionKey is a session where it began. The id is the client's secret: it is
+// not that of the records, and is never logged.
+type sessionKey struct {
+	endpoint
+	id string
+}
+
+// sessions are the clients that come back by an id. A restart forgets them.
+type sessions struct {
+	mu    sync.Mutex // guards byKey; taken before that of a conn
+	byKey map[sessionKey]*conn
+}
+
+// add makes a client known and returns its key.
+func (s *sessions) add(at endpoint, c *conn) sessionKey {
+	key := sessionKey{at, rand.Text()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byKey[key] = c
+	return key
+}
+
+// enter returns the client of a key, entered, or nil: if there is none, or it has
+// not been used since a time.
+func (s *sessions) enter(key sessionKey, since time.Time) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.byKey[key]; c != nil && !c.endIfUnused(since) && c.enter() {
+		return c
+	}
+	return nil
+}
+
+// remove makes a key unknown.
+func (s *sessions) remove(key sessionKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byKey, key)
+}
+
+// sweep ends and removes the clients that have not been used since a time.
+func (s *sessions) sweep(since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, c := range s.byKey {
+		if c.endIfUnused(since) {
+			delete(s.byKey, key)
+		}
+	}
+}
+
+// cancel ends all clients and cancels their calls.
+func (s *sessions) cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.byKey {
+		c.end()
+		c.cancelAll()
+	}
+}

@@ -1,0 +1,75 @@
+package mcpwire
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// The HTTP+SSE of 2024-11-05: a client opens a stream, is told on it where to
+// post, and gets there what its requests lead to.
+
+// sessionParam is the parameter of a URL that names the session.
+const sessionParam = "sessionId"
+
+// stream serves a client as long as its stream is open.
+func (f *front) stream(w http.ResponseWriter, r *http.Request, at endpoint) {
+	if r.Method != http.MethodGet {
+		notAllowed(w, http.MethodGet)
+		return
+	}
+	if !accepts(r, eventStream) {
+		refuse(w, http.StatusNotAcceptable, "the client must accept "+eventStream)
+		return
+	}
+	out := newEvents(w)
+	defer out.close()
+	c := f.server.connect(f.room, at.workspace, false)
+	c.stream = out
+	c.enter() // for as long as the stream is open
+	key := f.sessions.add(at, c)
+	defer f.sessions.remove(key)
+	post := url.URL{Path: string(at.workspace) + "/" + doorMessage, RawQuery: url.Values{sessionParam: {key.id}}.Encode()}
+	out.event("endpoint", []byte(post.String()+"\n"))
+	select {
+	case <-out.broken:
+	case <-r.Context().Done():
+	case <-f.stopping:
+	}
+	c.leave()
+	c.finish(nil)
+}
+
+// message takes what a client posts.
+func (f *front) message(w http.ResponseWriter, r *http.Request, at endpoint) {
+	if r.Method != http.MethodPost {
+		notAllowed(w, http.MethodPost)
+		return
+	}
+	id := r.URL.Query().Get(sessionParam)
+	if id == "" {
+		refuse(w, http.StatusBadRequest, sessionParam+" is missing: the event endpoint of "+doorSSE+" names it")
+		return
+	}
+	c := f.sessions.enter(sessionKey{at, id}, f.idleSince())
+	if c == nil {
+		refuse(w, http.StatusNotFound, noSession)
+		return
+	}
+	defer c.leave()
+	m, release, ok := f.receive(w, r)
+	if !ok {
+		return
+	}
+	if m.id != nil {
+		c.start(context.WithoutCancel(r.Context()), m, release)
+	} else {
+		release()
+		if m.method == string(mcp.MethodNotificationCancelled) {
+			c.cancel(m.cancels)
+		}
+	}
+	w.WriteHeader(http.StatusAccepted)
+}

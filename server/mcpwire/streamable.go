@@ -1,0 +1,202 @@
+package mcpwire
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	eventStream = "text/event-stream"
+	// noSession is what an unknown session, and one of somebody else, gets with 404.
+	noSession = "there is no such session, or no longer: begin another"
+)
+
+// streamable serves an endpoint of Streamable HTTP. Each request says by which
+// revision it is made: up to 2025-11-25 a client has a session, which initialize
+// begins; since 2026-07-28 it has none.
+func (f *front) streamable(w http.ResponseWriter, r *http.Request, at endpoint) {
+	if r.Method == http.MethodPost {
+		m, release, ok := f.receive(w, r)
+		if ok {
+			defer release()
+			f.post(w, r, at, m)
+		}
+		return
+	}
+	version := r.Header.Get(mcp.HeaderProtocolVersion)
+	switch {
+	case mcp.IsModernProtocol(version):
+		notAllowed(w, http.MethodPost)
+	case r.Method == http.MethodGet:
+		f.listen(w, r, at)
+	case r.Method == http.MethodDelete:
+		f.hangUp(w, r, at)
+	default:
+		notAllowed(w, "GET, POST, DELETE")
+	}
+}
+
+// post handles a message.
+func (f *front) post(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
+	header, named := r.Header.Get(mcp.HeaderProtocolVersion), m.version()
+	switch {
+	case mcp.IsModernProtocol(header) || mcp.IsModernProtocol(named):
+		f.postStateless(w, r, at, m)
+	case m.method == string(mcp.MethodInitialize) && m.id != nil && r.Header.Get(mcp.HeaderSessionID) == "":
+		f.begin(w, r, at, m)
+	default:
+		if c := f.client(w, r, at, m.id); c != nil {
+			defer c.leave()
+			f.postSession(w, r, c, m)
+		}
+	}
+}
+
+// client returns the client whose session a request names, entered. If there is
+// none that has been answered.
+func (f *front) client(w http.ResponseWriter, r *http.Request, at endpoint, id json.RawMessage) *conn {
+	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
+		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, "the protocol version is none of " + strings.Join(mcp.ValidProtocolVersions, ", ")})
+		return nil
+	}
+	session := r.Header.Get(mcp.HeaderSessionID)
+	if session == "" {
+		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, mcp.HeaderSessionID + " is missing: initialize begins a session"})
+		return nil
+	}
+	c := f.sessions.enter(sessionKey{at, session}, f.idleSince())
+	if c == nil {
+		reject(w, http.StatusNotFound, &refusal{id, mcp.INVALID_REQUEST, noSession})
+	}
+	return c
+}
+
+// begin handles initialize. The session exists if that succeeds.
+func (f *front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
+	out, ok := newReply(w, r)
+	if !ok {
+		return
+	}
+	defer out.close()
+	c := f.server.connect(f.room, at.workspace, false)
+	k, ctx := c.admit(r.Context(), m, out)
+	defer c.forget(k)
+	response := k.handle(ctx)
+	if _, failed := response.(mcp.JSONRPCError); failed {
+		c.end()
+	} else {
+		out.header(mcp.HeaderSessionID, f.sessions.add(at, c).id)
+	}
+	k.answer(response)
+}
+
+// postSession handles a message on a session.
+func (f *front) postSession(w http.ResponseWriter, r *http.Request, c *conn, m message) {
+	if m.id != nil {
+		// A client that is cut off may not have meant to end its call, which goes on.
+		c.reply(context.WithoutCancel(r.Context()), w, r, m)
+		return
+	}
+	if m.method == string(mcp.MethodNotificationCancelled) {
+		c.cancel(m.cancels)
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// postStateless handles a message of 2026-07-28. A client cancels a call by
+// closing the response, so that notifications/cancelled, by whoever, does nothing.
+func (f *front) postStateless(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
+	switch {
+	case m.method == "":
+		refuse(w, http.StatusBadRequest, "there are no requests of the server that a response could be to")
+	case m.id == nil:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		if refused := misfit(r.Header, m); refused != nil {
+			reject(w, http.StatusBadRequest, refused)
+			return
+		}
+		c := f.server.connect(f.room, at.workspace, true)
+		defer c.end()
+		c.reply(r.Context(), w, r, m)
+	}
+}
+
+// misfit says in what the headers of a stateless request differ from its message,
+// which they must repeat.
+func misfit(h http.Header, m message) *refusal {
+	header, named := h.Get(mcp.HeaderProtocolVersion), m.version()
+	switch {
+	case named == "":
+		return &refusal{m.id, mcp.INVALID_PARAMS, "_meta " + mcp.MetaKeyProtocolVersion + " is missing"}
+	case header != named:
+		return &refusal{m.id, mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion + " must repeat _meta " + mcp.MetaKeyProtocolVersion}
+	}
+	var params struct {
+		Params json.RawMessage `json:"params"`
+	}
+	err := json.Unmarshal(m.raw, &params)
+	if err == nil {
+		err = mcp.ValidateStandardHeaders(h.Get, named, mcp.MCPMethod(m.method), params.Params)
+	}
+	if err != nil {
+		return &refusal{m.id, mcp.HEADER_MISMATCH, err.Error()}
+	}
+	return nil
+}
+
+// listen is the stream of what belongs to no request. There is nothing to send on
+// it yet; a client that waits there keeps its session.
+func (f *front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
+	if !accepts(r, eventStream) {
+		refuse(w, http.StatusNotAcceptable, "the client must accept "+eventStream)
+		return
+	}
+	c := f.client(w, r, at, nil)
+	if c == nil {
+		return
+	}
+	defer c.leave()
+	out := newEvents(w)
+	defer out.close()
+	out.open()
+	select {
+	case <-c.gone:
+	case <-out.broken:
+	case <-r.Context().Done():
+	case <-f.stopping:
+	}
+}
+
+// hangUp ends a session at its client's wish. What runs still finishes.
+func (f *front) hangUp(w http.ResponseWriter, r *http.Request, at endpoint) {
+	c := f.client(w, r, at, nil)
+	if c == nil {
+		return
+	}
+	defer c.leave()
+	c.end()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// reply answers a request on the response to its POST; ctx is that of the call.
+func (c *conn) reply(ctx context.Context, w http.ResponseWriter, r *http.Request, m message) {
+	out, ok := newReply(w, r)
+	if !ok {
+		return
+	}
+	defer out.close()
+	k, ctx := c.admit(ctx, m, out)
+	if k == nil {
+		out.plain(func(w http.ResponseWriter) {
+			reject(w, http.StatusNotFound, &refusal{m.id, mcp.INVALID_REQUEST, noSession})
+		})
+		return
+	}
+	defer c.forget(k)
+	k.serve(ctx)
+}
