@@ -57,13 +57,16 @@ func (r *Repos) Create(ctx context.Context, name string) (workspace.Source, erro
 	return s, nil
 }
 
+// newPrefix begins the name of a repository that is being made.
+const newPrefix = ".new-"
+
 // create makes the repository under a name that nobody looks at, then renames.
 func (r *Repos) create(path string) (err error) {
 	parent := filepath.Dir(path)
 	if err := durable.MkdirAll(parent, 0o777, nil); err != nil {
 		return err
 	}
-	temp := filepath.Join(parent, ".new-"+rand.Text())
+	temp := filepath.Join(parent, newPrefix+rand.Text())
 	defer func() {
 		if err != nil && !isStopped(err) {
 			os.RemoveAll(temp)

@@ -356,7 +356,7 @@ func (w *Workspace) change(ctx context.Context, s *Snapshot, m *Mount, r CommitR
 func (w *Workspace) onWorkBranch(ctx context.Context, s *Snapshot, v *view, c *Change) error {
 	cfg, m := s.live.host.cfg, v.mount
 	branch := w.workBranch()
-	c.Keep = "refs/carrel/" + cfg.DataID + "/" + strings.TrimPrefix(branch, "carrel/")
+	c.Keep = keepRef(cfg.DataID, branch)
 	if !m.Work.IsZero() {
 		c.Expect = v.work // behind Parent if the upstream has merged it, none if it was removed then
 		return nil
@@ -382,6 +382,16 @@ var notInBranch = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // workBranch names the branch that the workspace commits to where it may not
 // commit to the mount's own.
 func (w *Workspace) workBranch() string {
-	sum := sha256.Sum256([]byte(w.live.host.cfg.DataID + "\x00" + w.live.project.name + "\x00" + string(w.live.id)))
-	return "carrel/" + notInBranch.ReplaceAllString(w.live.id.Name(), "-") + "-" + hex.EncodeToString(sum[:4])
+	return workBranch(w.live.host.cfg.DataID, w.live.project.name, w.live.id)
+}
+
+func workBranch(dataID, project string, id ID) string {
+	sum := sha256.Sum256([]byte(dataID + "\x00" + project + "\x00" + string(id)))
+	return "carrel/" + notInBranch.ReplaceAllString(id.Name(), "-") + "-" + hex.EncodeToString(sum[:4])
+}
+
+// keepRef is the ref that holds the last commit of a work branch, whatever
+// becomes of the branch.
+func keepRef(dataID, branch string) string {
+	return "refs/carrel/" + dataID + "/" + strings.TrimPrefix(branch, "carrel/")
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 )
 
 // endCommit records how a commit ended: what was committed leaves the upper, or
@@ -195,7 +196,7 @@ func (h *Host) SettleCommits(ctx context.Context) error {
 		if err == nil {
 			err = (&Workspace{live: l}).settleAlone(ctx)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, Closed) { // a deleted one has nowhere to record it
 			return err
 		}
 	}

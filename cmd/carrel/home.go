@@ -21,6 +21,8 @@ type home struct {
 	host  *workspace.Host
 	repos *mounts.Repos
 	log   *slog.Logger
+	data  *datadir.Dir
+	large *dir.Blobs
 	close []func() error // in the order of opening
 }
 
@@ -29,6 +31,8 @@ type homeOptions struct {
 	// create makes a data directory that is not there. A command that registers
 	// nothing would find nothing in it.
 	create bool
+	// asIs leaves what dead processes have left, which is cleaned up otherwise.
+	asIs bool
 	// unbounded results are for a terminal, which takes any size.
 	unbounded bool
 }
@@ -68,16 +72,22 @@ func (c *cli) open(ctx context.Context, o homeOptions) (*home, error) {
 
 // wire opens the parts in the order in which they stand on each other.
 func (h *home) wire(ctx context.Context, o homeOptions) error {
-	data, err := datadir.Open(ctx, h.path)
+	openData, openLarge := datadir.Open, dir.Open
+	if o.asIs {
+		openData, openLarge = datadir.OpenAsIs, dir.OpenAsIs
+	}
+	data, err := openData(ctx, h.path)
 	if err != nil {
 		return err
 	}
+	h.data = data
 	h.close = append(h.close, data.Close)
-	large, err := dir.Open(data.Blobs())
+	large, err := openLarge(data.Blobs())
 	if err != nil {
 		return err
 	}
-	store, err := sqlite.Open(ctx, data.Database(), &sqlite.Config{Large: large.Has})
+	h.large = large
+	store, err := sqlite.Open(ctx, data.Database(), &sqlite.Config{Large: large.Has, Discard: large.Discard})
 	if err != nil {
 		return err
 	}

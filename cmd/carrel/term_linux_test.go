@@ -119,3 +119,23 @@ func TestServeFromATerminal(t *testing.T) {
 		w.has(stderr.String(), want)
 	}
 }
+
+// TestProgress has a bar on stderr if that is a terminal, and none on a pipe.
+func TestProgress(t *testing.T) {
+	w := newWorld(t)
+	w.demo()
+	t.Setenv("TERM", "xterm")
+	tty, end := terminal(t)
+	var stdout bytes.Buffer
+	if err := run(w.Context(), []string{"fsck"}, strings.NewReader(""), &stdout, tty); err != nil {
+		t.Fatal(err)
+	}
+	got := end()
+	w.has(got, "reading records ")
+	if !strings.HasSuffix(got, eraseLine) || strings.Contains(stdout.String(), "\x1b") {
+		t.Errorf("got %q, and %q on stdout", got, stdout.String())
+	}
+	if r := w.try("", "fsck"); r.stderr != "" {
+		t.Errorf("on a pipe: got %q", r.stderr)
+	}
+}

@@ -9,9 +9,9 @@ import (
 func (c *cli) workspace() *cobra.Command {
 	return c.group(&cobra.Command{
 		Use:     "workspace",
-		Short:   "Create, list, show and delete workspaces",
+		Short:   "Create, list, show, delete and prune workspaces",
 		Example: "  carrel workspace list",
-	}, c.workspaceCreate(), c.workspaceList(), c.workspaceShow(), c.workspaceDelete())
+	}, c.workspaceCreate(), c.workspaceList(), c.workspaceShow(), c.workspaceDelete(), c.workspacePrune())
 }
 
 func (c *cli) workspaceCreate() *cobra.Command {

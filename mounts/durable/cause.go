@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Cause is why a call of the file system failed, without the paths of the host,
@@ -19,6 +20,18 @@ func Cause(err error) error {
 		return l.Err
 	}
 	return err
+}
+
+// Hint is what to do about a repository for which a call of the file system
+// failed.
+func Hint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "The disk that holds the repository is full. Free some space, then repeat the call."
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "Give the user that runs Carrel the right to read and write in the repository's git directory."
+	}
+	return "Check that the repository is where it was and that this process may read and write it."
 }
 
 // RenameInto is os.Rename into a directory that somebody may remove while it is

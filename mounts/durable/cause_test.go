@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,6 +45,18 @@ func TestCauseHidesPaths(t *testing.T) {
 		got := Cause(err)
 		if strings.Contains(got.Error(), dir) || !errors.Is(got, fs.ErrNotExist) {
 			t.Errorf("got %v", got)
+		}
+	}
+}
+
+func TestHint(t *testing.T) {
+	for want, err := range map[string]error{
+		"is full":         &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC},
+		"the right to":    &os.LinkError{Op: "link", Old: "/x", New: "/y", Err: syscall.EROFS},
+		"is where it was": &fs.PathError{Op: "open", Path: "/x", Err: syscall.EIO},
+	} {
+		if got := Hint(err); !strings.Contains(got, want) || strings.Contains(got, "/x") {
+			t.Errorf("%v: got %q, want %q in it", err, got, want)
 		}
 	}
 }

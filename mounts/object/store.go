@@ -2,7 +2,6 @@ package object
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -188,7 +187,6 @@ func classify(id workspace.OID, err error) error {
 // unavailable is a repository that cannot be read now. The cause may name a file
 // of the host, and stays out of the message.
 func unavailable(err error) error {
-	return &workspace.Error{Kind: workspace.Unavailable,
-		Err:  fmt.Errorf("the repository's objects cannot be used: %w", durable.Cause(err)),
-		Hint: "Check that the repository is where it was and that this process may read it."}
+	return workspace.Errorf(workspace.Unavailable, "the repository's objects cannot be used: %w", durable.Cause(err)).
+		Hinted("%s", durable.Hint(err))
 }

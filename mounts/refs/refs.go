@@ -232,5 +232,5 @@ func broken(ref string) error {
 // the host stays out of the message.
 func unavailable(err error) error {
 	return workspace.Errorf(workspace.Unavailable, "the repository's refs cannot be used: %w", durable.Cause(err)).
-		Hinted("Check that the repository is where it was and that this process may write to it.")
+		Hinted("%s", durable.Hint(err))
 }

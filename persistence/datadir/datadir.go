@@ -51,8 +51,14 @@ func Default(getenv func(string) string) (string, error) {
 
 // Open opens a data directory, and makes it, for its owner only, if need be. A
 // directory on a network file system, or one that a newer program laid out, is
-// Unavailable; one whose id cannot be read is Corrupt.
-func Open(ctx context.Context, path string) (*Dir, error) {
+// Unavailable; one whose id cannot be read is Corrupt. It removes what dead
+// processes have left.
+func Open(ctx context.Context, path string) (*Dir, error) { return openDir(ctx, path, true) }
+
+// OpenAsIs is Open that removes nothing.
+func OpenAsIs(ctx context.Context, path string) (*Dir, error) { return openDir(ctx, path, false) }
+
+func openDir(ctx context.Context, path string, clean bool) (*Dir, error) {
 	root, err := filepath.Abs(path)
 	if err != nil {
 		return nil, disk.Fault("find the data directory", err)
@@ -71,7 +77,7 @@ func Open(ctx context.Context, path string) (*Dir, error) {
 	}
 	// The lock makes one of the processes that open a fresh directory choose the
 	// id, and keeps others from cleaning up a lock file that is not locked yet.
-	lock, err := disk.Lock(ctx, filepath.Join(root, "lock"))
+	lock, err := d.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +88,20 @@ func Open(ctx context.Context, path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.clean(); err != nil {
-		return nil, err
+	if clean {
+		if _, err := d.clean(); err != nil {
+			return nil, err
+		}
 	}
 	if err := d.register(); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// lock takes the directory's lock; closing the result releases it.
+func (d *Dir) lock(ctx context.Context) (*os.File, error) {
+	return disk.Lock(ctx, filepath.Join(d.root, "lock"))
 }
 
 // mkdir makes a directory and what is above it, with durable names.

@@ -285,3 +285,28 @@ func TestDefault(t *testing.T) {
 		}
 	}
 }
+
+// TestClean finds the files of the dead, and takes them away only when asked to.
+func TestClean(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	dead, alive := start(t, path), start(t, path)
+	dead.kill(t)
+	d, err := OpenAsIs(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for range 2 {
+		if got, err := d.Dead(t.Context()); err != nil || len(got) != 1 || got[0] != dead.self {
+			t.Errorf("dead: got %v, %v, want %s", got, err, dead.self)
+		}
+	}
+	if n, err := d.Clean(t.Context()); n != 1 || err != nil {
+		t.Errorf("clean: got %d, %v, want 1", n, err)
+	}
+	if got, err := d.Dead(t.Context()); len(got) != 0 || err != nil {
+		t.Errorf("dead after the cleaning: got %v, %v", got, err)
+	}
+	checkAlive(t, d, alive.self, true)
+	alive.end(t)
+}

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,25 +50,62 @@ func (d *Dir) register() error {
 	return nil
 }
 
-// clean removes the files of dead processes. The caller has the lock.
-func (d *Dir) clean() error {
+// Dead names the processes that died and left their files.
+func (d *Dir) Dead(ctx context.Context) ([]string, error) {
+	lock, err := d.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	return d.dead()
+}
+
+// Clean removes the files of dead processes and returns how many those were.
+func (d *Dir) Clean(ctx context.Context) (removed int, err error) {
+	lock, err := d.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer lock.Close()
+	return d.clean()
+}
+
+// dead is Dead for a holder of the lock. A file that goes meanwhile is that of a
+// process which closes right now.
+func (d *Dir) dead() ([]string, error) {
 	entries, err := os.ReadDir(d.processes())
 	if err != nil {
-		return disk.Fault("look for dead processes", err)
+		return nil, disk.Fault("look for dead processes", err)
 	}
+	var names []string
 	for _, e := range entries {
 		if !valid(e.Name()) {
 			continue
 		}
 		alive, err := d.Alive(e.Name())
-		if err == nil && !alive {
-			err = os.Remove(filepath.Join(d.processes(), e.Name()))
+		if err != nil {
+			return nil, err
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it closes right now
-			return disk.Fault("remove a dead process", err)
+		if _, err := os.Lstat(filepath.Join(d.processes(), e.Name())); !alive && err == nil {
+			names = append(names, e.Name())
 		}
 	}
-	return nil
+	return names, nil
+}
+
+// clean is Clean for a holder of the lock.
+func (d *Dir) clean() (removed int, err error) {
+	names, err := d.dead()
+	for _, name := range names {
+		err := os.Remove(filepath.Join(d.processes(), name))
+		switch {
+		case err == nil:
+			removed++
+		case !errors.Is(err, fs.ErrNotExist):
+			return removed, disk.Fault("remove a dead process", err)
+		}
+	}
+	return removed, err
 }
 
 // Self implements workspace.Processes.

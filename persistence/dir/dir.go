@@ -42,7 +42,10 @@ type Blobs struct {
 	synced [256]atomic.Bool
 }
 
-var _ workspace.Blobs = (*Blobs)(nil)
+var (
+	_ workspace.Blobs     = (*Blobs)(nil)
+	_ workspace.Inventory = (*Blobs)(nil)
+)
 
 // abandoned is the age at which a file below tmp belongs to nobody any more.
 const abandoned = 24 * time.Hour
@@ -50,33 +53,58 @@ const abandoned = 24 * time.Hour
 // Open opens a directory, and makes it if need be. It removes what processes
 // that died left below tmp more than a day ago.
 func Open(root string) (*Blobs, error) {
+	b, err := OpenAsIs(root)
+	if err == nil {
+		_, err = b.Clean()
+	}
+	return b, err
+}
+
+// OpenAsIs is Open that removes nothing.
+func OpenAsIs(root string) (*Blobs, error) {
 	b := &Blobs{root: root}
 	if err := os.MkdirAll(b.tmp(), 0o700); err != nil {
 		return nil, disk.Fault("make the directory of contents", err)
 	}
-	if err := errors.Join(disk.SyncDir(filepath.Dir(root)), disk.SyncDir(root)); err != nil {
-		return nil, err
-	}
-	return b, b.clean()
+	return b, errors.Join(disk.SyncDir(filepath.Dir(root)), disk.SyncDir(root))
 }
 
 func (b *Blobs) tmp() string { return filepath.Join(b.root, "tmp") }
 
-func (b *Blobs) clean() error {
+// Abandoned lists the files below tmp that have belonged to nobody for a day, by
+// their names.
+func (b *Blobs) Abandoned() ([]string, error) {
 	entries, err := os.ReadDir(b.tmp())
 	if err != nil {
-		return disk.Fault("look for abandoned contents", err)
+		return nil, disk.Fault("look for abandoned contents", err)
 	}
+	var names []string
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && time.Since(info.ModTime()) > abandoned {
-			err = os.Remove(filepath.Join(b.tmp(), e.Name()))
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process cleans too
-			return disk.Fault("remove an abandoned content", err)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it got its name
+		case err != nil:
+			return nil, disk.Fault("look for abandoned contents", err)
+		case time.Since(info.ModTime()) > abandoned:
+			names = append(names, e.Name())
 		}
 	}
-	return nil
+	return names, nil
+}
+
+// Clean removes the abandoned files and returns how many those were.
+func (b *Blobs) Clean() (removed int, err error) {
+	names, err := b.Abandoned()
+	for _, name := range names {
+		err := os.Remove(filepath.Join(b.tmp(), name))
+		switch {
+		case err == nil:
+			removed++
+		case !errors.Is(err, fs.ErrNotExist): // another process cleans too
+			return removed, disk.Fault("remove an abandoned content", err)
+		}
+	}
+	return removed, err
 }
 
 // fan is the directory of an id, path its file.

@@ -16,7 +16,7 @@ func (s *Store) Put(ctx context.Context, r io.Reader, size int64) (workspace.OID
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bodies[id] = data
+	s.bodies[id], s.used[id] = data, s.now()
 	return id, nil
 }
 

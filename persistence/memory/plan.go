@@ -112,6 +112,6 @@ func (p *plan) apply() {
 	}
 	s.order = append(s.order, p.order...)
 	for id, data := range p.carried {
-		s.bodies[id] = data
+		s.bodies[id], s.used[id] = data, s.now()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"carrel.dev/persistence/internal/events"
 	"carrel.dev/workspace"
@@ -22,11 +23,19 @@ type Config struct {
 	// Large reports whether a content is in the store that keeps the larger
 	// ones. It must not ask this Store. Nil: there is no other store.
 	Large func(ctx context.Context, id workspace.OID) (bool, error)
+	// Discard removes those of some contents from that other store that were
+	// last put before a time, and returns them. It must not ask this Store. Nil:
+	// nothing is removed there.
+	Discard func(ctx context.Context, before time.Time, ids []workspace.OID) ([]workspace.Stored, error)
+	// Now is the clock that dates the use of contents; nil is time.Now.
+	Now func() time.Time
 }
 
 // Store keeps streams of events and contents in memory.
 type Store struct {
-	large func(context.Context, workspace.OID) (bool, error)
+	large   func(context.Context, workspace.OID) (bool, error)
+	discard func(context.Context, time.Time, []workspace.OID) ([]workspace.Stored, error)
+	now     func() time.Time
 
 	// mu guards everything below, and is held while large is asked. Records are
 	// only ever added: a slice of them that was taken under mu stays as it was.
@@ -34,6 +43,7 @@ type Store struct {
 	streams     map[workspace.StreamID]*stream
 	order       []workspace.Record // all streams' records, as they were appended
 	bodies      map[workspace.OID][]byte
+	used        map[workspace.OID]time.Time // of each body
 	checkpoints map[workspace.StreamID]checkpoint
 }
 
@@ -55,6 +65,11 @@ var (
 	_ workspace.ProjectLister = (*Store)(nil)
 	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
+
+	_ workspace.Inventory          = (*Store)(nil)
+	_ workspace.Sweeper            = (*Store)(nil)
+	_ workspace.Examiner           = (*Store)(nil)
+	_ workspace.CheckpointExaminer = (*Store)(nil)
 )
 
 // New makes an empty store; a nil cfg is the zero Config.
@@ -62,10 +77,17 @@ func New(cfg *Config) *Store {
 	if cfg == nil {
 		cfg = &Config{}
 	}
+	now := cfg.Now
+	if now == nil {
+		now = time.Now
+	}
 	return &Store{
 		large:       cfg.Large,
+		discard:     cfg.Discard,
+		now:         now,
 		streams:     map[workspace.StreamID]*stream{},
 		bodies:      map[workspace.OID][]byte{},
+		used:        map[workspace.OID]time.Time{},
 		checkpoints: map[workspace.StreamID]checkpoint{},
 	}
 }

@@ -6,6 +6,7 @@ package spill
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"carrel.dev/workspace"
@@ -65,10 +66,10 @@ func (b *Blobs) Open(ctx context.Context, id workspace.OID) (io.ReadSeekCloser, 
 		return r, largeErr
 	}
 	// Nobody has it whole. Whoever has it at all knows what is wrong.
-	if has, hasErr := b.small.Has(ctx, id); has || hasErr != nil {
-		return nil, err
+	if errors.Is(err, workspace.ErrMissing) {
+		return nil, largeErr
 	}
-	return nil, largeErr
+	return nil, err
 }
 
 // Has implements workspace.Blobs.

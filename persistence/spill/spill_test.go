@@ -32,7 +32,7 @@ func open(t *testing.T, threshold int64) stores {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := sqlite.Open(t.Context(), filepath.Join(root, "carrel.db"), &sqlite.Config{Large: large.Has})
+	store, err := sqlite.Open(t.Context(), filepath.Join(root, "carrel.db"), &sqlite.Config{Large: large.Has, Discard: large.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

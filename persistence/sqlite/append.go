@@ -51,12 +51,18 @@ func (a *appending) run(ctx context.Context, batches []workspace.Batch) error {
 			a.known[body.ID] = true
 		}
 	}
+	if err := a.store.writer.fault(BodiesStored); err != nil {
+		return err
+	}
 	for _, b := range batches {
 		if err := a.add(b); err != nil {
 			return err
 		}
 	}
-	return a.checkBodies(ctx)
+	if err := a.checkBodies(ctx); err != nil {
+		return err
+	}
+	return a.store.writer.fault(RecordsStored)
 }
 
 // add appends the events of one batch that are not there yet.

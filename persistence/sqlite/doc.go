@@ -28,9 +28,11 @@
 // # Decisions
 //
 //   - References from events to bodies are a column of the event, ids one after
-//     the other, and not a table. A collector of garbage reads the column in the
-//     order of positions, and then only what came after; a row for each reference
-//     costs every append a page and every read a second query.
+//     the other, and not a table: a row for each reference costs every append a
+//     page and every read a second query. A collector of garbage reads the events
+//     in the order of positions, and under the lock only what came after. It reads
+//     them whole: the checksum covers all columns, and a bit that flipped in the
+//     ids would have it remove a content.
 //   - Each row of events has a checksum of its own. SQLite does not notice a bit
 //     that flipped inside a value.
 //   - A body is held against its id whenever it is opened. Bodies here are small

@@ -24,6 +24,8 @@ const selectRecord = `SELECT e.position, s.project, s.name, e.seq, e.id, e.type,
 	e.client, e.key, e.request, e.result, e.payload, e.payload_body, e.bodies, e.checksum
 	FROM events e JOIN streams s ON s.id = e.stream`
 
+const selectSince = selectRecord + " WHERE e.position > ? ORDER BY e.position LIMIT ?"
+
 // hasBody compares sizes without reading the content.
 const hasBody = "SELECT size = length(content) FROM bodies WHERE id = ?"
 
@@ -31,8 +33,9 @@ const hasBody = "SELECT size = length(content) FROM bodies WHERE id = ?"
 type reader struct {
 	db                                *sql.DB
 	page, find, since, end, projects  *sql.Stmt
-	openCommits                       *sql.Stmt
+	openCommits, streams, listBodies  *sql.Stmt
 	openBody, hasBody, loadCheckpoint *sql.Stmt
+	anyCheckpoint                     *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string) (*reader, error) {
@@ -47,14 +50,19 @@ func openReader(ctx context.Context, path string) (*reader, error) {
 		_, err := prepare(db, map[**sql.Stmt]string{
 			&r.page:     selectRecord + " WHERE s.project = ? AND s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
 			&r.find:     selectRecord + " WHERE s.project = ? AND s.name = ? AND e.id = ?",
-			&r.since:    selectRecord + " WHERE e.position > ? ORDER BY e.position LIMIT ?",
+			&r.since:    selectSince,
 			&r.end:      "SELECT coalesce(max(position), 0) FROM events",
 			&r.projects: "SELECT DISTINCT project FROM streams s WHERE EXISTS (SELECT 1 FROM events WHERE stream = s.id) ORDER BY project",
 			&r.openCommits: `SELECT s.project, s.name FROM events e JOIN streams s ON s.id = e.stream
 				WHERE substr(e.type, 1, 16) = 'workspace/commit'
 				GROUP BY e.stream HAVING sum(e.type = ?1) > sum(e.type <> ?1) ORDER BY s.project, s.name`,
+			&r.streams:  "SELECT project, name FROM streams ORDER BY project, name",
 			&r.openBody: "SELECT content FROM bodies WHERE id = ?",
-			&r.hasBody:  hasBody,
+			&r.listBodies: `SELECT id, size, used FROM bodies WHERE id > ?1 AND used < coalesce(?2, used + 1)
+				ORDER BY id LIMIT ?3`,
+			&r.anyCheckpoint: `SELECT c.seq, c.version, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream
+				WHERE s.project = ? AND s.name = ?`,
+			&r.hasBody: hasBody,
 			&r.loadCheckpoint: `SELECT c.seq, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream
 				WHERE s.project = ? AND s.name = ? AND c.version = ?`,
 		})
@@ -139,10 +147,15 @@ func (s *Store) Projects(ctx context.Context) ([]string, error) {
 
 // OpenCommits implements workspace.CommitSeeker.
 func (s *Store) OpenCommits(ctx context.Context) ([]workspace.StreamID, error) {
-	var open []workspace.StreamID
+	return s.reader.streamIDs(ctx, s.reader.openCommits, workspace.WorkspaceCommitting)
+}
+
+// streamIDs runs a query for the names of streams.
+func (r *reader) streamIDs(ctx context.Context, query *sql.Stmt, args ...any) ([]workspace.StreamID, error) {
+	var ids []workspace.StreamID
 	err := retry(ctx, func() error {
-		open = nil
-		rows, err := s.reader.openCommits.QueryContext(background(), workspace.WorkspaceCommitting)
+		ids = nil
+		rows, err := query.QueryContext(background(), args...)
 		if err != nil {
 			return err
 		}
@@ -152,11 +165,11 @@ func (s *Store) OpenCommits(ctx context.Context) ([]workspace.StreamID, error) {
 			if err := rows.Scan(&id.Project, &id.Name); err != nil {
 				return err
 			}
-			open = append(open, id)
+			ids = append(ids, id)
 		}
 		return rows.Err()
 	})
-	return open, err
+	return ids, err
 }
 
 // page is some of the records that a query found.
@@ -220,11 +233,20 @@ func scanRecord(row interface{ Scan(...any) error }) (workspace.Position, worksp
 	copy(rec.PayloadBody[:], payloadBody)
 	rec.Bodies = splitIDs(bodies)
 	if got := checksum(rec); int64(got) != sum {
-		return 0, workspace.Record{}, workspace.Errorf(workspace.Corrupt, "record %d in project %s does not match its checksum", seq, rec.Stream.Project).
-			At(rec.Stream.Name).Hinted(restore)
+		return 0, workspace.Record{}, &badRecord{rec.Seq, workspace.Errorf(workspace.Corrupt,
+			"record %d in project %s does not match its checksum", seq, rec.Stream.Project).At(rec.Stream.Name).Hinted(restore)}
 	}
 	return position, rec, nil
 }
+
+// badRecord is the error of a record that does not match its checksum.
+type badRecord struct {
+	seq workspace.Seq
+	err *workspace.Error
+}
+
+func (b *badRecord) Error() string { return b.err.Error() }
+func (b *badRecord) Unwrap() error { return b.err }
 
 // unreadable gives an error its kind when it is neither one of SQLite nor the
 // lack of a row: a column then has something that no program of ours writes.
@@ -256,7 +278,7 @@ func splitIDs(joined []byte) []workspace.OID {
 }
 
 func gap(id workspace.StreamID, seq workspace.Seq) error {
-	return workspace.Errorf(workspace.Corrupt, "record %d in project %s is missing", seq, id.Project).At(id.Name).Hinted(restore)
+	return workspace.Errorf(workspace.Corrupt, "record %d in project %s %w", seq, id.Project, workspace.ErrMissing).At(id.Name).Hinted(restore)
 }
 
 // damaged names the stream of damage that was found while reading it.

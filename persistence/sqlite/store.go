@@ -20,14 +20,22 @@ type Config struct {
 	// ones. It is asked under the lock that all writers share. Nil: there is no
 	// other store.
 	Large func(ctx context.Context, id workspace.OID) (bool, error)
+	// Discard removes those of some contents from that other store that were
+	// last put before a time, and returns them. It is called under the same lock.
+	// Nil: nothing is removed there.
+	Discard func(ctx context.Context, before time.Time, ids []workspace.OID) ([]workspace.Stored, error)
 	// Now is the clock that dates the use of contents; nil is time.Now.
 	Now func() time.Time
+	// Fault is called at the steps of fault.go, so that a test can stop there; an
+	// error is returned as if the step had failed. Nil: nothing is called.
+	Fault func(point string) error
 }
 
 // Store is a database. All methods are safe for concurrent use, in one process
 // and between processes.
 type Store struct {
 	large   func(context.Context, workspace.OID) (bool, error)
+	discard func(context.Context, time.Time, []workspace.OID) ([]workspace.Stored, error)
 	now     func() time.Time
 	writer  *writer
 	reader  *reader
@@ -42,6 +50,11 @@ var (
 	_ workspace.ProjectLister = (*Store)(nil)
 	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
+
+	_ workspace.Inventory          = (*Store)(nil)
+	_ workspace.Sweeper            = (*Store)(nil)
+	_ workspace.Examiner           = (*Store)(nil)
+	_ workspace.CheckpointExaminer = (*Store)(nil)
 )
 
 // Open opens the database file at path, and makes or upgrades it if need be. A
@@ -57,10 +70,14 @@ func open(ctx context.Context, path string, cfg *Config, known []string) (*Store
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	s := &Store{large: cfg.Large, now: cfg.Now}
+	s := &Store{large: cfg.Large, discard: cfg.Discard, now: cfg.Now}
 	s.closed = sync.OnceValue(s.close)
 	if s.now == nil {
 		s.now = time.Now
+	}
+	fault := cfg.Fault
+	if fault == nil {
+		fault = func(string) error { return nil }
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -69,7 +86,7 @@ func open(ctx context.Context, path string, cfg *Config, known []string) (*Store
 	if err := disk.CheckLocal(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if s.writer, err = openLocked(ctx, path, known); err != nil {
+	if s.writer, err = openLocked(ctx, path, known, fault); err != nil {
 		return nil, err
 	}
 	if s.reader, err = openReader(ctx, path); err != nil {
@@ -84,7 +101,7 @@ func open(ctx context.Context, path string, cfg *Config, known []string) (*Store
 // openLocked makes the database ready and opens its writer, while it holds the
 // database's lock file: SQLite answers some conflicts here, the switch to WAL
 // among them, with "busy" without waiting.
-func openLocked(ctx context.Context, path string, known []string) (*writer, error) {
+func openLocked(ctx context.Context, path string, known []string, fault func(string) error) (*writer, error) {
 	lock, err := disk.Lock(ctx, path+".lock")
 	if err != nil {
 		return nil, err
@@ -97,7 +114,7 @@ func openLocked(ctx context.Context, path string, known []string) (*writer, erro
 		return nil, errors.Join(classify(err), lock.Close())
 	}
 	db.SetMaxOpenConns(1)
-	w, err := prepareWriter(ctx, db, lock, known)
+	w, err := prepareWriter(ctx, db, lock, known, fault)
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}

@@ -29,6 +29,7 @@ type writer struct {
 	all     prepared // those of sql
 	version int      // of the schema that this program knows
 	turn    *os.File // the database's lock file, whose holder alone may begin
+	fault   func(point string) error
 
 	// jobs has no buffer: a job that nobody took is still its sender's, who may
 	// give up without leaving anything.
@@ -54,12 +55,14 @@ type statements struct {
 	addEvent                 *sql.Stmt
 	hasBody, putBody         *sql.Stmt
 	saveCheckpoint           *sql.Stmt
+	dropCheckpoint           *sql.Stmt
+	since, removeBody        *sql.Stmt
 }
 
 // prepareWriter makes the database ready for writing and starts its writer.
-func prepareWriter(ctx context.Context, db *sql.DB, turn *os.File, known []string) (*writer, error) {
+func prepareWriter(ctx context.Context, db *sql.DB, turn *os.File, known []string, fault func(string) error) (*writer, error) {
 	w := &writer{
-		db: db, turn: turn, version: len(known),
+		db: db, turn: turn, version: len(known), fault: fault,
 		jobs: make(chan *job), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	err := retry(ctx, func() (err error) {
@@ -133,6 +136,10 @@ func (s *statements) prepare(conn *sql.Conn) (prepared, error) {
 		&s.hasBody: hasBody,
 		&s.putBody: `INSERT INTO bodies (id, size, used, content) VALUES (?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET size = excluded.size, used = excluded.used, content = excluded.content`,
+		&s.since:      selectSince,
+		&s.removeBody: "DELETE FROM bodies WHERE id = ? AND used < ? RETURNING id, size, used",
+		&s.dropCheckpoint: `DELETE FROM checkpoints
+			WHERE stream = (SELECT id FROM streams WHERE project = ? AND name = ?)`,
 		&s.saveCheckpoint: `INSERT INTO checkpoints (stream, seq, version, checksum, state) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq, version = excluded.version,
 			checksum = excluded.checksum, state = excluded.state WHERE excluded.seq >= seq`,
@@ -230,7 +237,13 @@ func (w *writer) begin(j *job) error {
 	if err := disk.Unlock(w.turn); err != nil {
 		return errors.Join(err, execute(w.sql.rollback))
 	}
-	return w.checkVersion()
+	if err := w.checkVersion(); err != nil {
+		return err
+	}
+	if err := w.fault(Begun); err != nil {
+		return errors.Join(err, execute(w.sql.rollback))
+	}
+	return nil
 }
 
 // takeTurn begins a transaction. Whoever comes by when the database is free
@@ -248,6 +261,9 @@ func (w *writer) takeTurn(j *job) error {
 		}
 		if !held {
 			continue
+		}
+		if err := w.fault(TurnTaken); err != nil {
+			return err
 		}
 		if err := execute(w.sql.begin); !busy(err) {
 			return classify(err)
@@ -298,6 +314,9 @@ func (w *writer) transact(group []*job) ([]error, error) {
 	if err := execute(w.sql.commit); err != nil {
 		execute(w.sql.rollback)
 		return nil, classify(err)
+	}
+	if err := w.fault(Committed); err != nil {
+		return nil, err
 	}
 	return results, nil
 }

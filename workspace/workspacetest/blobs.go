@@ -40,6 +40,7 @@ func TestBlobs(t *testing.T, open func(t *testing.T) BlobsTarget) {
 		{"Damaged", testDamaged},
 		{"DamagedRange", testDamagedRange},
 		{"OpenSurvivesPut", testOpenSurvivesPut},
+		{"Contents", testContents},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

@@ -66,6 +66,10 @@ func TestStore(t *testing.T, open func(t *testing.T) StoreTarget) {
 		{"CheckpointVersion", testCheckpointVersion},
 		{"Projects", testProjects},
 		{"OpenCommits", testOpenCommits},
+		{"Sweep", testSweep},
+		{"SweepSees", testSweepSees},
+		{"Examine", testExamine},
+		{"ExamineCheckpoint", testExamineCheckpoint},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })

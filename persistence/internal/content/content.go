@@ -62,7 +62,7 @@ const mend = "Write the same content again to mend it, or restore the data direc
 
 // Missing is the error for a content that is not in the store.
 func Missing(id workspace.OID) error {
-	return workspace.Errorf(workspace.Corrupt, "content %s is missing", id).Hinted(mend)
+	return workspace.Errorf(workspace.Corrupt, "content %s %w", id, workspace.ErrMissing).Hinted(mend)
 }
 
 // Damaged is the error for a content that is not what its id says.
