@@ -40,6 +40,9 @@ func FuzzCut(f *testing.F) {
 		if string(raw) != before {
 			t.Fatalf("%q became %q", before, raw)
 		}
+		if !json.Valid(raw) {
+			return // arguments are part of a message that was read
+		}
 		want, ok := members(raw)
 		if !ok {
 			if times != 0 || string(without) != before {

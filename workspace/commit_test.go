@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Cases: CM-1, CM-2, CM-4, CM-10, CM-12, CM-13, ST-1, D8.
+// Cases: CM-1, CM-2, CM-4, CM-10, CM-12, CM-13, ST-1, D8
 func TestCommit(t *testing.T) {
 	b := newBench(t, f1)
 	w := b.create("/agents/a", f1Mounts())
@@ -67,7 +67,7 @@ func TestCommit(t *testing.T) {
 	b.fsck("config")
 }
 
-// Cases: D4, XT-7.
+// Cases: D4, XT-7
 func TestCommitNeverOverwrites(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{"app": {"a": "1\n", "b": "1\n", "c": "1\n", "d/x": "1\n", "d/y": "1\n"}})
 	for _, tt := range []struct {
@@ -156,7 +156,7 @@ func TestStaleReadConflicts(t *testing.T) {
 	other.commit("/repos/app")
 }
 
-// Cases: XT-1.
+// Cases: XT-1
 func TestWritesDuringACommit(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{"app": {"edited": "1\n", "back": "1\n", "left": "1\n", "gone/x": "1\n"}})
 	w := b.create("/agents/a", nil)
@@ -194,7 +194,7 @@ func TestWritesDuringACommit(t *testing.T) {
 	}
 }
 
-// Cases: XT-2, CM-8, XT-10.
+// Cases: XT-2, CM-8, XT-10
 func TestCrashDuringACommit(t *testing.T) {
 	crash := errors.New("crash")
 	for _, tt := range []struct {

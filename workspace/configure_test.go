@@ -9,7 +9,7 @@ import (
 	. "carrel.dev/workspace"
 )
 
-// Cases: CF-3, CF-4, CF-6, CF-7, RV-3.
+// Cases: CF-3, CF-4, CF-6, CF-7, RV-3
 func TestConfigureKeepsWorkWithItsOwner(t *testing.T) {
 	b := newBench(t, f1)
 	w := b.create("/agents/a", f1Mounts())
@@ -82,7 +82,7 @@ func TestConfigureNeverWidens(t *testing.T) {
 
 func val(s string) *string { return &s }
 
-// Cases: ID-6, ID-7, ID-8, ID-9, ID-10, ID-11, ID-13, ID-14, ID-16, LC-1, LC-2, LC-3.
+// Cases: ID-6, ID-7, ID-8, ID-9, ID-10, ID-11, ID-13, ID-14, ID-16, LC-1, LC-2, LC-3
 func TestLifeCycle(t *testing.T) {
 	b := newBench(t, f1)
 	ctx := context.Background()
@@ -169,7 +169,7 @@ func TestLifeCycle(t *testing.T) {
 	}
 }
 
-// Cases: ID-12.
+// Cases: ID-12
 func TestKeys(t *testing.T) {
 	b := newBench(t, f1)
 	ctx := context.Background()
@@ -219,7 +219,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Cases: RD-8, SH-10, ID-17.
+// Cases: RD-8, SH-10, ID-17
 func TestTwoHostsOnOneStore(t *testing.T) {
 	b := newBench(t, f1)
 	b.create("/agents/a", nil)
@@ -243,7 +243,7 @@ func TestTwoHostsOnOneStore(t *testing.T) {
 	}
 }
 
-// Cases: XT-8, DL-9, XT-6.
+// Cases: XT-8, DL-9, XT-6
 func TestRepoBornUnderWork(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{"app": {"vendor": "a file\n", "keep": "k\n"}})
 	w := b.create("/agents/a", nil)

@@ -26,7 +26,7 @@ func render(t *Table) []string {
 	return lines
 }
 
-// Cases: MT-1, MT-2, MT-3, MT-4, MT-5, MT-6, MT-11.
+// Cases: MT-1, MT-2, MT-3, MT-4, MT-5, MT-6, MT-11
 func TestDerive(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -74,7 +74,7 @@ func TestDeriveNeverWidens(t *testing.T) {
 	}
 }
 
-// Cases: MT-7, MT-8, MT-9, MT-10, MT-11, CF-9, CF-10.
+// Cases: MT-7, MT-8, MT-9, MT-10, MT-11, CF-9, CF-10
 func TestPlan(t *testing.T) {
 	catalog := (&Catalog{Repos: repos("/repos/config", "/repos/a")}).clone()
 	full := func(repo string) MountPatch { return MountPatch{FieldRepo: &repo, FieldPolicy: val("read-only")} }
@@ -132,7 +132,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Cases: CF-8.
+// Cases: CF-8
 func TestRoute(t *testing.T) {
 	s := NewState()
 	s.Deviations = map[Path]Deviation{"/repos/a/sub": {Repo: "/repos/b", Policy: ReadOnly}}

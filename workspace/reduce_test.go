@@ -42,7 +42,7 @@ func born() *history {
 
 func val(s string) *string { return &s }
 
-// Cases: RD-1, RD-3, RD-5.
+// Cases: RD-1, RD-3, RD-5
 func TestReduceConfigured(t *testing.T) {
 	h := born().add(WorkspaceConfigured, Configured{map[string]MountPatch{
 		"/docs":    {FieldRepo: val("/repos/docs"), FieldPolicy: val("read-only")},
@@ -71,7 +71,7 @@ func TestReduceConfigured(t *testing.T) {
 	}
 }
 
-// Cases: RD-2, RD-4.
+// Cases: RD-2, RD-4
 func TestReduceCreated(t *testing.T) {
 	h := (&history{}).raw(WorkspaceCreated, 1, `{"digest":"first","surprise":[1]}`).raw(WorkspaceCreated, 1, `{"digest":"second"}`)
 	s := h.state()
@@ -80,7 +80,7 @@ func TestReduceCreated(t *testing.T) {
 	}
 }
 
-// Cases: RD-6, RD-7.
+// Cases: RD-6, RD-7
 func TestReduceSkipsMalformed(t *testing.T) {
 	h := born()
 	before := h.state()

@@ -22,7 +22,7 @@ func f1Mounts() map[string]MountPatch {
 	return map[string]MountPatch{"/config": mount("/repos/config", CommitToMain), "/iterate": mount("/repos/iterate", ReadOnly)}
 }
 
-// Cases: RD1-1, RD1-2, RD1-3, RD1-6, RD1-8, MT-12.
+// Cases: RD1-1, RD1-2, RD1-3, RD1-6, RD1-8, MT-12
 func TestReadsFallThrough(t *testing.T) {
 	b := newBench(t, f1)
 	w := b.create("/agents/a", f1Mounts())
@@ -56,7 +56,7 @@ func TestReadsFallThrough(t *testing.T) {
 	}
 }
 
-// Cases: RD1-5, VD-1, VD-2, VD-3, VD-4, LS-2.
+// Cases: RD1-5, VD-1, VD-2, VD-3, VD-4, LS-2
 func TestNestedMounts(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{
 		"outer": {"a": "a file\n", "tasks/one.md": "one\n", "top.ts": "top\n"},
@@ -125,7 +125,7 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// Cases: DL-1, DL-2, DL-8, C1, C2, C3, C8.
+// Cases: DL-1, DL-2, DL-8, C1, C2, C3, C8
 func TestWhiteouts(t *testing.T) {
 	b := newBench(t, map[string]map[string]string{"app": {"d/old": "old\n", "d/x/y": "y\n", "f": "f\n", "d-e": "beside\n"}})
 	w := b.create("/agents/a", nil)
@@ -195,7 +195,7 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 	}
 }
 
-// Cases: BR-1, BR-2, BR-3, BR-4.
+// Cases: BR-1, BR-2, BR-3, BR-4
 func TestLookupsAskEachMountOnce(t *testing.T) {
 	b := newBench(t, f1)
 	counted := &countingTrees{Trees: b.cfg.Trees}

@@ -217,30 +217,3 @@ func TestUnusualIndexes(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParseIndex(f *testing.F) {
-	git := gittest.Init(f)
-	git.Write("a/b", "a")
-	git.Write("a/c", "a")
-	for _, version := range []string{"2", "4"} {
-		git.Git("add", "-A")
-		git.Git("update-index", "--index-version", version)
-		b, err := os.ReadFile(filepath.Join(git.Dir, ".git", "index"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		entries, rest, err := parseEntries(b)
-		if err != nil {
-			return
-		}
-		checkExtensions(rest)
-		for i := 1; i < len(entries); i++ {
-			if entries[i].stage == 0 && entries[i].path <= entries[i-1].path {
-				t.Errorf("%q stands behind %q", entries[i].path, entries[i-1].path)
-			}
-		}
-	})
-}

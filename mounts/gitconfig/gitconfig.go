@@ -82,7 +82,7 @@ func (p *parser) section() (string, bool) {
 			return "", false
 		case c == ']':
 			b.WriteByte('.')
-			return b.String(), true
+			return b.String(), b.Len() > len(".")
 		case isSpace(c):
 			return p.subsection(c, b.String())
 		case !isKeyChar(c) && c != '.':

@@ -37,59 +37,6 @@ func packBytes(t testing.TB) (pack, idx []byte, ids []workspace.OID) {
 	return out.Bytes(), w.index(sum), ids
 }
 
-// FuzzPackEntry reads entries at any offset of any bytes.
-func FuzzPackEntry(f *testing.F) {
-	packed, idx, _ := packBytes(f)
-	x, err := parseIndex(idx)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(packed, uint16(12))
-	// A delta on the object at 12, by distance: header, distance, zlib stream.
-	delta := append(bytes.Clone(packed[:len(packed)-idSize]), 0x65, byte(len(packed)-idSize-12), 0x78, 0x9c)
-	f.Add(delta, uint16(len(packed)-idSize))
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, uint16(0))
-	f.Add(append([]byte{0x75}, idx[8+fanoutSize:8+fanoutSize+idSize]...), uint16(0))
-	pool := NewPool(1<<20, 1<<20)
-	f.Fuzz(func(t *testing.T, data []byte, offset uint16) {
-		p := &pack{number: pool.packs.Add(1), data: data, index: x}
-		p.read(pool, uint64(offset))
-		p.stat(pool, uint64(offset))
-	})
-}
-
-func FuzzParseIndex(f *testing.F) {
-	_, idx, ids := packBytes(f)
-	f.Add(idx)
-	f.Add(idx[8:])
-	f.Add(append([]byte("\xfftOc\x00\x00\x00\x02"), make([]byte, fanoutSize+2*idSize)...))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		x, err := parseIndex(b)
-		if err != nil {
-			return
-		}
-		for _, id := range append(ids, workspace.OID{}, workspace.OID{0: 0xff}) {
-			x.find(id)
-		}
-	})
-}
-
-func FuzzDelta(f *testing.F) {
-	from := []byte("0123456789abcdef")
-	f.Add(from, []byte{16, 20, 0x90, 16, 4, 'a', 'b', 'c', 'd'})
-	f.Add(from, []byte{16, 3, 0x91, 15, 1, 2, 'x', 'y'})
-	f.Add(from, []byte{16, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x80})
-	f.Fuzz(func(t *testing.T, from, delta []byte) {
-		out, err := applyDelta(from, delta)
-		if err != nil {
-			return
-		}
-		if _, size, _, err := deltaSizes(delta); err != nil || size != uint64(len(out)) {
-			t.Errorf("%d bytes came out, %d were promised (%v)", len(out), size, err)
-		}
-	})
-}
-
 func TestApplyDelta(t *testing.T) {
 	from := bytes.Repeat([]byte("0123456789abcdef"), 5000)
 	size := func(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }

@@ -52,6 +52,7 @@ func TestApply(t *testing.T) {
 		{"text put after a byte order mark", "\ufeffa\r\n", one("\ufeff", "b\n"), "\ufeffb\r\na\r\n", 1},
 		{"U+FEFF elsewhere", "a\ufeffb\n", one("\ufeffb", "b"), "ab\n", 1},
 		{"A16: bytes that are not UTF-8", "caf\xe9\nx\n", one("x", "y"), "caf\xe9\ny\n", 1},
+		{"A16: after the change too", "x\ncaf\xe9\n", one("x", "y"), "y\ncaf\xe9\n", 1},
 		{"NUL", "a\x00b", one("\x00", "\x00\x00"), "a\x00\x00b", 1},
 		{"no final line feed added", "a\nb", one("b", "c"), "a\nc", 1},
 		{"final line feed taken", "a\nb\n", one("b\n", "c"), "a\nc", 1},
