@@ -1,0 +1,113 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+)
+
+// client is one that is connected.
+type client interface {
+	// revision is the protocol revision that was negotiated.
+	revision() string
+	// tools lists what is offered.
+	tools(ctx context.Context) ([]tool, error)
+	// call calls a tool, and asks for progress; with reports there has to be some.
+	// An error is one of the protocol, or a result that the client refuses.
+	call(ctx context.Context, name string, args any, reports bool) (called, error)
+	close() error
+}
+
+// tool is an offered one, as the client passes it on.
+type tool struct {
+	Name, Title, Description  string
+	InputSchema, OutputSchema json.RawMessage
+	Annotations               map[string]any
+}
+
+// called is the outcome of a call, as the client passes it on.
+type called struct {
+	result
+	Progress []float64
+}
+
+type result struct {
+	Content           []content
+	StructuredContent json.RawMessage
+	IsError           bool
+	Meta              map[string]json.RawMessage `json:"_meta"`
+}
+
+type content struct{ Type, Text string }
+
+// text is all that a model is told.
+func (r result) text() (all string) {
+	for _, c := range r.Content {
+		all += c.Text
+	}
+	return all
+}
+
+// kind is how a client reaches the program.
+type kind string
+
+const (
+	overStdio kind = "stdio"
+	overHTTP  kind = "http"
+	overSSE   kind = "sse"
+)
+
+// address is where the program is: what to run, or a URL.
+type address struct {
+	Kind    kind              `json:"kind"`
+	URL     string            `json:"url,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+// maker connects a client.
+type maker func(t *testing.T, at address) client
+
+// TestSessions plays one session with each client over each transport that it
+// has. The revisions are what the client chooses by itself.
+func TestSessions(t *testing.T) {
+	const newest, legacy = "2026-07-28", "2025-11-25"
+	for _, run := range []struct {
+		client   string
+		connect  maker
+		kind     kind
+		revision string
+	}{
+		{"go", goClient, overStdio, newest},
+		{"go", goClient, overHTTP, newest},
+		{"go", goClient, overSSE, newest},
+		{"ts-sdk", nodeClient("sdk"), overStdio, legacy},
+		{"ts-sdk", nodeClient("sdk"), overHTTP, legacy},
+		{"ts-sdk", nodeClient("sdk"), overSSE, legacy},
+		{"ts-client", nodeClient("client"), overStdio, legacy},
+		{"ts-client", nodeClient("client"), overHTTP, legacy},
+		{"ts-client", nodeClient("client"), overSSE, legacy},
+		{"ts-client-auto", nodeClient("client-auto"), overStdio, newest},
+		{"ts-client-auto", nodeClient("client-auto"), overHTTP, newest},
+	} {
+		t.Run(run.client+"/"+string(run.kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			names := dotted
+			if run.kind == overHTTP {
+				names = underscored
+			}
+			c := run.connect(t, w.serve(run.kind, names))
+			t.Logf("%s over %s speaks %s", run.client, run.kind, c.revision())
+			if c.revision() != run.revision {
+				t.Errorf("the revision is %s, want %s", c.revision(), run.revision)
+			}
+			newSession(t, w, c, names, run.kind != overStdio).play()
+			if err := c.close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			played.Add(1)
+		})
+	}
+}

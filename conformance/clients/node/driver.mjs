@@ -1,0 +1,80 @@
+// One MCP client of the TypeScript SDKs, driven by commands: a JSON object a line
+// on stdin, and the outcome of each a line on stdout. The argument says which
+// client: sdk (1.x), client (2.x as it is by default), or client-auto (2.x asked
+// to look for the newest revision).
+import { createInterface } from 'node:readline';
+
+const flavour = process.argv[2];
+const load = flavour === 'sdk'
+  ? async () => ({
+      ...await import('@modelcontextprotocol/sdk/client/index.js'),
+      ...await import('@modelcontextprotocol/sdk/client/stdio.js'),
+      ...await import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+      ...await import('@modelcontextprotocol/sdk/client/sse.js'),
+    })
+  : async () => ({
+      ...await import('@modelcontextprotocol/client'),
+      ...await import('@modelcontextprotocol/client/stdio'),
+    });
+const sdk = await load();
+
+let client, version, progress = [];
+
+function transport({ kind, url, command, args, env }) {
+  switch (kind) {
+    case 'stdio': return new sdk.StdioClientTransport({ command, args, env, stderr: 'inherit' });
+    case 'http': return new sdk.StreamableHTTPClientTransport(new URL(url));
+    case 'sse': return new sdk.SSEClientTransport(new URL(url));
+  }
+  throw new Error(`unknown transport ${kind}`);
+}
+
+const commands = {
+  async connect(c) {
+    const options = flavour === 'client-auto' ? { versionNegotiation: { mode: 'auto' } } : {};
+    client = new sdk.Client({ name: 'carrel-conformance', version: '1' }, options);
+    const t = transport(c);
+    if (flavour === 'sdk') { // it tells the transport only
+      const tell = t.setProtocolVersion?.bind(t);
+      t.setProtocolVersion = (v) => { version = v; tell?.(v); };
+    }
+    await client.connect(t);
+    // The SDKs forget whose progress it is as soon as they have read a result,
+    // though the progress came in front of it. So it is noted where it arrives.
+    const { onmessage } = t;
+    t.onmessage = (m, extra) => {
+      if (m.method === 'notifications/progress') progress.push(m.params.progress);
+      onmessage.call(t, m, extra);
+    };
+    return { version: version ?? client.getNegotiatedProtocolVersion(), instructions: client.getInstructions() };
+  },
+  async tools() {
+    return { tools: (await client.listTools()).tools };
+  },
+  async call({ name, arguments: args }) {
+    progress = [];
+    const params = { name, arguments: args };
+    const options = { onprogress() {} }; // asks for it
+    const result = flavour === 'sdk'
+      ? await client.callTool(params, undefined, options)
+      : await client.callTool(params, options);
+    return { result, progress };
+  },
+  async close() {
+    await client.close();
+    return {};
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const c = JSON.parse(line);
+  let outcome;
+  try {
+    outcome = await commands[c.op](c);
+  } catch (e) {
+    outcome = { error: String(e?.message ?? e) };
+  }
+  process.stdout.write(JSON.stringify(outcome) + '\n');
+  if (c.op === 'close') break;
+}
+process.exit(0);
