@@ -1,8 +1,11 @@
 package conformance_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,11 +131,15 @@ func TestReadmeConfigurations(t *testing.T) {
 		serves(t, dir, binary, args)
 	}
 	for _, block := range blocks(t, "console") {
-		_, command, _ := strings.Cut(block, " -- /path/to/carrel ")
+		_, command, _ := strings.Cut(block, "/path/to/carrel ")
 		started++
-		serves(t, dir, binary, strings.Fields(command))
+		if args := strings.Fields(command); args[0] == "serve" {
+			servesURL(t, dir, binary, args)
+		} else {
+			serves(t, dir, binary, args)
+		}
 	}
-	if started < 7 {
+	if started < 8 {
 		t.Errorf("only %d configurations were started", started)
 	}
 }
@@ -143,6 +150,7 @@ func commands(t *testing.T, block string) [][]string {
 	var config map[string]map[string]struct {
 		Command string
 		Args    []string
+		URL     string
 	}
 	if err := json.Unmarshal([]byte(block), &config); err != nil {
 		t.Fatalf("%v in\n%s", err, block)
@@ -150,10 +158,13 @@ func commands(t *testing.T, block string) [][]string {
 	var list [][]string
 	for _, servers := range config {
 		for _, s := range servers {
-			if s.Command != "/path/to/carrel" {
-				t.Errorf("command %q", s.Command)
+			switch {
+			case s.URL == clientURL:
+			case s.Command != "/path/to/carrel":
+				t.Errorf("command %q, url %q", s.Command, s.URL)
+			default:
+				list = append(list, s.Args)
 			}
-			list = append(list, s.Args)
 		}
 	}
 	return list
@@ -169,5 +180,49 @@ func serves(t *testing.T, repo, binary string, args []string) {
 	out := run(t, t.TempDir(), hello, append([]string{binary}, args...)...)
 	if !strings.Contains(out, "/repos/carrel/README.md") {
 		t.Errorf("%v does not serve the repository:\n%s", args, out)
+	}
+}
+
+// clientURL is what the README tells clients to connect to.
+const clientURL = "http://127.0.0.1:7717/mcp"
+
+// served is where a server says that it is reached.
+var served = regexp.MustCompile(`http://\S+/mcp`)
+
+// servesURL starts the server, on any free port, and greets it over HTTP.
+func servesURL(t *testing.T, repo, binary string, args []string) {
+	t.Helper()
+	args = slices.Clone(args)
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(strings.ReplaceAll(a, "/path/to/repo", repo), ":7717", ":0")
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(plain(), "CARREL_DATA="+filepath.Join(t.TempDir(), "data"))
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(stderr); !served.MatchString(said) && lines.Scan(); {
+		said += lines.Text() + "\n"
+	}
+	go io.Copy(io.Discard, stderr)
+	greeting, _, _ := strings.Cut(hello, "\n")
+	r, err := http.Post(served.FindString(said), "application/json", strings.NewReader(greeting))
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, said)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil || !strings.Contains(string(body), "/repos/carrel") {
+		t.Errorf("%v answers %v %s", args, err, body)
+	}
+	cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v ends with %v", args, err)
 	}
 }
