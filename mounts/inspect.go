@@ -118,9 +118,10 @@ func branchOf(d *gitdir.Dir, asked string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, _, err = refs.Open(d.Common).Resolve(ref)
+	known := refs.Open(d.Common)
+	_, _, err = known.Resolve(ref)
 	if errors.Is(err, workspace.NotExist) && head == ref {
-		err = nil // unborn
+		err = unborn(known, asked)
 	}
 	if errors.Is(err, workspace.NotExist) {
 		return "", workspace.Errorf(workspace.NotExist, "the repository has no branch %s", asked).

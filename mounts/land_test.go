@@ -426,14 +426,14 @@ func TestReflogs(t *testing.T) {
 					git.Git("config", "core.logAllRefUpdates", value)
 				}
 				tree := git.In("", "mktree")
-				git.Git("update-ref", "-m", "by git", "refs/heads/by-git", git.Git("commit-tree", "-m", "x", tree))
+				git.Git("update-ref", "-m", "by git", "refs/heads/carrel/by-git", git.Git("commit-tree", "-m", "x", tree))
 				f, err := Inspect(git.Dir, "")
 				if err != nil {
 					t.Fatal(err)
 				}
 				r := New(nil)
 				id := land(t, r, change(t, r, f.Source, "ours", map[string]string{"a": "a"}))
-				_, byGit := git.Try("", "reflog", "exists", "refs/heads/by-git")
+				_, byGit := git.Try("", "reflog", "exists", "refs/heads/carrel/by-git")
 				_, ours := git.Try("", "reflog", "exists", "refs/heads/ours")
 				if (byGit == nil) != (ours == nil) {
 					t.Errorf("log of git's: %v, of ours: %v", byGit, ours)

@@ -13,7 +13,7 @@ import (
 )
 
 // Head implements workspace.Trees. An unborn branch is one that HEAD names, of
-// the repository or of the worktree that the source is.
+// the repository or of the worktree that the source is, while there is no other.
 func (r *Repos) Head(ctx context.Context, s workspace.Source, branch string) (workspace.OID, error) {
 	var none workspace.OID
 	if err := alive(ctx); err != nil {
@@ -36,11 +36,32 @@ func (r *Repos) Head(ctx context.Context, s workspace.Source, branch string) (wo
 		if headErr != nil {
 			return none, gone(headErr)
 		}
-		if head == ref {
-			return none, nil
+		switch {
+		case head != ref:
+		case dir != repo.dir.Common:
+			return none, nil // of a worktree, where others have commits
+		default:
+			return none, unborn(repo.refs, branch)
 		}
 	}
 	return none, err
+}
+
+// unborn refuses to take a branch that HEAD names and that is not there for one
+// without a commit, if the repository has branches: somebody removed or renamed
+// it. Work branches are not counted, since the first commit may be on one.
+func unborn(s *refs.Store, branch string) error {
+	branches, err := s.List("refs/heads")
+	if err != nil {
+		return err
+	}
+	for _, b := range branches {
+		if !strings.HasPrefix(b.Name, "refs/heads/carrel/") {
+			return workspace.Errorf(workspace.NotExist, "the repository has no branch %s any more, though HEAD names it", branch).
+				Hinted("Put the branch back in the repository, or name another one with `carrel repo configure`.")
+		}
+	}
+	return nil
 }
 
 // Tree implements workspace.Trees.

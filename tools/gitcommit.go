@@ -34,7 +34,8 @@ type GitCommitOut struct {
 	ChangedPaths []string `json:"changedPaths"`
 	More         int      `json:"more,omitempty"` // changed paths that are not listed
 
-	upstream string
+	upstream  string
+	displaced int // changes of the mount that could not be committed with it
 }
 
 // Render says what was committed and, on a work branch, how it goes on.
@@ -50,7 +51,11 @@ func (o GitCommitOut) Render() Rendering {
 	if o.upstream != "" {
 		fmt.Fprintf(&b, "\nThis is a work branch. In the repository, on %s: git diff HEAD...%s shows it, git merge %s takes it.", o.upstream, o.Branch, o.Branch)
 	}
-	return Rendering{Text: b.String()}
+	left := ""
+	if o.displaced > 0 {
+		left = fmt.Sprintf("[left out, since another mount is at their paths: %s, which `git.status` lists as displaced]", plural(o.displaced, "change"))
+	}
+	return Rendering{Text: b.String(), Notes: notes(left)}
 }
 
 func gitCommit() *Tool {
@@ -89,7 +94,13 @@ func GitCommit(ctx context.Context, w *workspace.Workspace, in GitCommitIn) (Git
 	if err != nil {
 		return GitCommitOut{}, err
 	}
-	return newGitCommitOut(w, c), nil
+	out := newGitCommitOut(w, c)
+	for _, p := range s.Displaced() {
+		if e, _ := s.State.Upper.Get(p); e.Owner.Mount == c.Mount {
+			out.displaced++
+		}
+	}
+	return out, nil
 }
 
 func newGitCommitOut(w *workspace.Workspace, c workspace.Commit) GitCommitOut {

@@ -44,7 +44,7 @@ type Withheld struct {
 	RepoPath string `json:"repoPath"`
 }
 
-// Displaced is private content of a mount that is no longer at its path.
+// Displaced is a change, or deletion, in a mount that is no longer at its path.
 type Displaced struct {
 	Path  string `json:"path"`
 	Mount string `json:"mount"`
@@ -90,7 +90,7 @@ func (o GitStatusOut) Render() Rendering {
 		fmt.Fprintf(&b, "withheld: %s of %s, until the private content at or below it is committed or reverted\n", shown(w.Path), w.RepoPath)
 	}
 	for _, d := range o.Displaced {
-		fmt.Fprintf(&b, "displaced: %s, written for the mount %s that is no longer there\n", shown(d.Path), d.Mount)
+		fmt.Fprintf(&b, "displaced: %s, a change in the mount %s, which is not at that path any more\n", shown(d.Path), d.Mount)
 	}
 	if o.MoreDisplaced > 0 {
 		fmt.Fprintf(&b, "and %d more displaced\n", o.MoreDisplaced)

@@ -17,8 +17,9 @@ type Stored struct {
 	Used time.Time // when it was last put or carried
 }
 
-// ErrMissing is what the error of Blobs.Open for a content that is not there
-// wraps, to tell it from one that is damaged. Both are of kind Corrupt.
+// ErrMissing is what the error for a content that is not there wraps, of
+// Blobs.Open and of a Tree, to tell it from one that is damaged. Both are of kind
+// Corrupt.
 var ErrMissing = errors.New("is missing")
 
 // Inventory is a Blobs that tells what it has.

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -190,6 +188,9 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 		return Event{}, err
 	}
 	chosen, err := choose(c, r)
+	if err == nil {
+		err = c.checkHistory(change, chosen)
+	}
 	if err != nil {
 		return Event{}, err
 	}
@@ -202,7 +203,13 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 	}
 	change.Open = func(ctx context.Context, id OID) ([]byte, error) {
 		meter.Step()
-		return s.live.host.content(ctx, id)
+		b, err := s.live.host.content(ctx, id)
+		for _, fc := range chosen {
+			if err != nil && fc.Ours.OID == id {
+				return nil, lostAt(fc.Path, err)
+			}
+		}
+		return b, err
 	}
 	p, err := s.live.host.cfg.Committer.Propose(ctx, change)
 	if err != nil {
@@ -230,95 +237,6 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 
 // emptyTree is the id of the tree without entries.
 var emptyTree = OID{0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88, 0xfb, 0xee, 0x49, 0x04}
-
-// choose picks the changes that a request asks for and refuses conflicts.
-func choose(c *collector, r CommitRequest) ([]FileChange, error) {
-	named := func(p Path) bool {
-		return r.Paths == nil || slices.ContainsFunc(r.Paths, func(q Path) bool { return q.Contains(p) })
-	}
-	for _, q := range r.Paths {
-		if !slices.ContainsFunc(c.changes, func(fc FileChange) bool { return q.Contains(fc.Path) }) {
-			return nil, Errorf(Invalid, "nothing is changed at %s", q).At(string(c.mount.Point)).
-				Hinted("`git.status` lists what is.")
-		}
-	}
-	var chosen, conflicts []FileChange
-	ignored := 0
-	for _, fc := range c.changes {
-		switch {
-		case !named(fc.Path):
-		case fc.Conflict != "":
-			conflicts = append(conflicts, fc)
-		case fc.Ignored && (r.Paths == nil || !r.Force):
-			ignored++
-		default:
-			chosen = append(chosen, fc)
-		}
-	}
-	chosen, blocked := c.withParents(chosen)
-	if conflicts = append(conflicts, blocked...); len(conflicts) > 0 {
-		return nil, conflictError(c.mount, conflicts)
-	}
-	if len(chosen) == 0 {
-		e := Errorf(Invalid, "nothing to commit").At(string(c.mount.Point))
-		if ignored > 0 {
-			e = e.Hinted("Left out because git ignores them: %d. Name them in paths and pass force: true to commit them.", ignored)
-		}
-		return nil, e
-	}
-	return chosen, nil
-}
-
-// withParents adds the deletions without which a chosen path cannot be committed:
-// of files that stand where it needs a directory. It returns those that conflict
-// apart.
-func (c *collector) withParents(chosen []FileChange) (all, conflicts []FileChange) {
-	picked := map[Path]bool{}
-	for _, fc := range chosen {
-		picked[fc.Path] = true
-	}
-	all = chosen
-	for _, fc := range c.changes {
-		if picked[fc.Path] || fc.Ours.present() {
-			continue
-		}
-		needed := slices.ContainsFunc(chosen, func(in FileChange) bool { return in.Ours.present() && in.Path.Below(fc.Path) })
-		switch {
-		case needed && fc.Conflict != "":
-			conflicts = append(conflicts, fc)
-		case needed:
-			all = append(all, fc)
-		}
-	}
-	slices.SortFunc(all, func(a, b FileChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return all, conflicts
-}
-
-// conflictError lists conflicts with what each side has.
-func conflictError(m *Mount, conflicts []FileChange) error {
-	const most = 20
-	var b strings.Builder
-	fmt.Fprintf(&b, "nothing was committed, because of conflicts: %d", len(conflicts))
-	for i, fc := range conflicts {
-		if i == most {
-			fmt.Fprintf(&b, "\nand %d more", len(conflicts)-most)
-			break
-		}
-		fmt.Fprintf(&b, "\n%s: %s (base %s, ours %s, theirs %s)", fc.Path, fc.Conflict, side(fc.Base), side(fc.Ours), side(fc.Theirs))
-	}
-	return Errorf(Conflict, "%s", b.String()).At(string(m.Point)).
-		Hinted("For each path: keep your change as `git.diff` shows it, see theirs with `readFile` at \"base\", `revert` the path, and edit again.")
-}
-
-func side(n Node) string {
-	switch {
-	case !n.present():
-		return "absent"
-	case n.Mode == ModeFile:
-		return n.OID.String()
-	}
-	return fmt.Sprintf("%s mode %06o", n.OID, n.Mode)
-}
 
 // change says where the commit goes and who makes it.
 func (w *Workspace) change(ctx context.Context, s *Snapshot, m *Mount, r CommitRequest) (Change, error) {

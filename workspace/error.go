@@ -86,9 +86,13 @@ func (e *Error) Error() string {
 	return head + ": " + msg
 }
 
-// Unwrap gives errors.Is and errors.As both the kind and the cause.
+// Unwrap gives errors.Is and errors.As both the kind and the cause. A cause of
+// another kind is not shown: whoever named the kind has decided what it comes to,
+// and a repository that lacks an object must not pass for a path at which nothing
+// is.
 func (e *Error) Unwrap() []error {
-	if e.Err == nil {
+	var inner Kind
+	if e.Err == nil || errors.As(e.Err, &inner) && inner != e.Kind {
 		return []error{e.Kind}
 	}
 	return []error{e.Kind, e.Err}

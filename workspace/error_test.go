@@ -37,6 +37,22 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
+// An error is of one kind, whatever it was made of.
+func TestErrorHasOneKind(t *testing.T) {
+	err := fmt.Errorf("reading: %w", &Error{Kind: Unavailable, Err: fmt.Errorf("of the mount: %w", Errorf(NotExist, "object is missing"))})
+	for _, k := range Kinds {
+		if got := errors.Is(err, k); got != (k == Unavailable) {
+			t.Errorf("it is %s: %v", k, got)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Error("it is fs.ErrNotExist")
+	}
+	if err := Errorf(Corrupt, "content: %w", ErrMissing); !errors.Is(err, ErrMissing) {
+		t.Error("a cause without a kind is lost")
+	}
+}
+
 func TestInOp(t *testing.T) {
 	err := InOp("outer", InOp("edit", Errorf(Conflict, "occurs twice").At("/a").Hinted("Look.")))
 	if got := err.Error(); got != "edit /a: occurs twice" || HintOf(err) != "Look." || KindOf(err) != Conflict {

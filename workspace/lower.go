@@ -35,7 +35,9 @@ type Tree interface {
 	// ReadDir returns the entries of a directory sorted by name, as bytes.
 	// NotExist if nothing is there, NotDir if it is no directory.
 	ReadDir(ctx context.Context, path string) ([]DirEntry, error)
-	// Read returns a blob's content, shared: the caller does not modify it.
+	// Read returns a blob's content, shared: the caller does not modify it. One
+	// that the repository lacks is Corrupt and ErrMissing, as is a directory whose
+	// entries it lacks, for every method.
 	Read(ctx context.Context, blob OID) ([]byte, error)
 	// Size returns a blob's length without reading all of it.
 	Size(ctx context.Context, blob OID) (int64, error)

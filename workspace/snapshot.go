@@ -145,8 +145,8 @@ func (s *Snapshot) wasIn(ctx context.Context, dir Path, base Base, p Path, m *Mo
 		return nothing, nil
 	}
 	nodes, err := s.nodesAt(ctx, m.Source, base.Commit, m.Point, []Path{p})
-	if errors.Is(err, NotExist) {
-		return nothing, nil // the commit is gone: nothing matches it
+	if errors.Is(err, NotExist) || errors.Is(err, ErrMissing) {
+		return nothing, nil // the commit is gone, or a part of it: nothing matches it
 	}
 	if err != nil {
 		return nothing, err
@@ -254,17 +254,28 @@ func (s *Snapshot) Content(ctx context.Context, f Found) ([]byte, error) {
 		if b := s.held[f.OID]; b != nil {
 			return b, nil
 		}
-		return s.live.host.body(ctx, f.OID, f.size)
+		b, err := s.live.host.body(ctx, f.OID, f.size)
+		return b, lostAt(f.Path, err)
 	}
 	v, err := s.view(ctx, f.Mount)
 	if err != nil {
 		return nil, err
 	}
 	b, err := v.tree.Read(ctx, f.OID)
-	if errors.Is(err, NotExist) {
-		err = &Error{Kind: Corrupt, Path: f.Path.String(), Err: errors.New("the repository has lost this file's object " + f.OID.String())}
+	if errors.Is(err, ErrMissing) {
+		err = Errorf(Corrupt, "the repository has lost this file's object %s", f.OID).At(f.Path.String()).
+			Hinted("Run git fsck in the repository, and fetch what it reports.")
 	}
 	return b, err
+}
+
+// lostAt names the file whose content a store has lost, and what can be done.
+func lostAt(p Path, err error) error {
+	if !errors.Is(err, Corrupt) {
+		return err
+	}
+	return (&Error{Kind: Corrupt, Err: err}).At(p.String()).
+		Hinted("Write the file again or `revert` it, or restore the data directory from a backup; `carrel fsck` says what else is lost.")
 }
 
 // Size returns the length of a file's content or a link's target in bytes; 0 for
@@ -313,7 +324,7 @@ func (s *Snapshot) Blob(ctx context.Context, m *Mount, id OID) ([]byte, error) {
 		return nil, err
 	}
 	b, err := v.tree.Read(ctx, id)
-	if errors.Is(err, NotExist) {
+	if errors.Is(err, ErrMissing) {
 		return s.live.host.content(ctx, id)
 	}
 	return b, err

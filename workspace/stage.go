@@ -128,7 +128,7 @@ func (st *stage) holdBase(ctx context.Context, m *Mount, base Base) error {
 		return nil // could not be written here either
 	}
 	content, err := tree.Read(ctx, base.OID)
-	if errors.Is(err, NotExist) || errors.Is(err, Corrupt) {
+	if errors.Is(err, Corrupt) {
 		return nil
 	}
 	if err == nil {

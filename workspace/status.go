@@ -279,7 +279,7 @@ func (w treeWalk) was(ctx context.Context, p Path) (Node, error) {
 		return Node{}, nil
 	}
 	n, err := w.old.Lookup(ctx, p.Rel(w.c.mount.Point))
-	if errors.Is(err, NotExist) || errors.Is(err, NotDir) {
+	if errors.Is(err, NotExist) || errors.Is(err, NotDir) || errors.Is(err, ErrMissing) {
 		return Node{}, nil
 	}
 	n.Mode = n.Mode.Canonical()
@@ -340,12 +340,13 @@ func (s *Snapshot) Unmounted() []Path {
 	return paths
 }
 
-// Displaced lists the paths of entries that belong to a mount which is not at
-// their path any more: they are neither read nor committed.
+// Displaced lists the paths of entries, deletions among them, that belong to a
+// mount which is not at their path any more: they are neither read nor committed,
+// until that mount is there again or they are reverted.
 func (s *Snapshot) Displaced() []Path {
 	var paths []Path
 	for p, e := range s.State.Upper.Within(Root) {
-		if e.Kind != Whiteout && s.Table.Route(p).Owner() != e.Owner {
+		if s.Table.Route(p).Owner() != e.Owner {
 			paths = append(paths, p)
 		}
 	}

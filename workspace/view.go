@@ -123,11 +123,14 @@ func mountError(m *Mount, err error) error {
 	if err == nil || KindOf(err) == Canceled {
 		return err
 	}
-	k := KindOf(err)
+	k, hint := KindOf(err), HintOf(err)
 	if k == NotExist {
 		k = Unavailable // the branch or the commit is gone, not the path that was asked for
 	}
-	return (&Error{Kind: k, Err: err, Hint: HintOf(err)}).At(string(m.Point))
+	if hint == "" {
+		hint = "Bring it back in the repository; `carrel fsck` says what is missing there."
+	}
+	return (&Error{Kind: k, Err: err, Hint: hint}).At(string(m.Point))
 }
 
 // WorkState is how the work branch of a mount stands.

@@ -75,7 +75,7 @@ func play(ctx context.Context, seed uint64, run func(ctx context.Context, w *wor
 		return err
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Hour) // only a hang takes that long
 	defer cancel()
 	w, err := newWorld(ctx, dir, storesOf(seed))
 	defer func() { err = errors.Join(err, w.close()) }()

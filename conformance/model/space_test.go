@@ -317,7 +317,7 @@ func (l layers) unmounted() []string {
 func (l layers) displaced() []string {
 	var list []string
 	for _, p := range sorted(l.u) {
-		if e := l.u[p]; !e.whiteout() && e.owner != l.t.route(p).owner() {
+		if l.u[p].owner != l.t.route(p).owner() {
 			list = append(list, p)
 		}
 	}

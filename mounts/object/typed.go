@@ -105,10 +105,17 @@ func (s *Store) typed(id workspace.OID, want Type) ([]byte, error) {
 	return content, err
 }
 
-// named makes the absence of an object that something names damage.
+// named makes the absence of an object that something names damage, which
+// workspace.ErrMissing tells from that of an object which is there.
 func named(err error) error {
 	if errors.Is(err, workspace.NotExist) {
-		return corruptf("%w", err)
+		return corruptf("%w", &lacking{err.Error()})
 	}
 	return err
 }
+
+// lacking is workspace.ErrMissing with the name of what is missing.
+type lacking struct{ text string }
+
+func (l *lacking) Error() string        { return l.text }
+func (l *lacking) Is(target error) bool { return target == workspace.ErrMissing }
