@@ -331,7 +331,7 @@ func TestPrune(t *testing.T) {
 		}
 		return got
 	}
-	kept := "false 1 /agents/dirty: 1 uncommitted files would be lost"
+	kept := "false 1 /agents/dirty: 1 uncommitted files would be lost, 1 of them private"
 	idle := map[ID]string{"/agents/clean": "true 0 ", "/agents/committed": "true 0 ", "/agents/dirty": kept}
 	if d := cmp.Diff(idle, prune(Prune{DryRun: true})); d != "" {
 		t.Errorf("dry run (-want +got):\n%s", d)

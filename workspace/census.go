@@ -19,15 +19,22 @@ type resident struct {
 	from      StreamID  // the workspace that it was forked from, or zero
 }
 
-// takeCensus reads every record there is.
+// takeCensus reads every record there is. One that is missing is Corrupt: what it
+// referred to is not known.
 func (h *Host) takeCensus(ctx context.Context, progress Progress) (*census, error) {
 	c := &census{workspaces: map[StreamID]*resident{}}
+	ends := map[StreamID]Seq{}
 	end, err := h.cfg.Store.End(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c.position, err = h.since(ctx, 0, func(r Record, at Position) error {
 		progress.tell("reading records", int64(at), int64(end))
+		if want := ends[r.Stream] + 1; r.Seq != want {
+			return Errorf(Corrupt, "record %d in project %s %w", want, r.Stream.Project, ErrMissing).At(r.Stream.Name).
+				Hinted("`carrel fsck` says what else is lost. " + hintRestore)
+		}
+		ends[r.Stream] = r.Seq
 		if r.Type == WorkspaceCreated {
 			var err error
 			if r, err = h.resolve(ctx, r); err != nil {

@@ -113,6 +113,9 @@ func (f *examination) structure(ctx context.Context) error {
 	}
 	for _, text := range texts {
 		x := Finding{Kind: StructureDamaged, Severity: Loss, Text: "the database is damaged: " + text, Hint: hintRestore, Mended: mended}
+		if !f.o.Rebuild {
+			x.Hint = "Try `carrel fsck --rebuild` first, which mends indexes. " + hintRestore
+		}
 		if mended {
 			x.Severity = Fault
 		}

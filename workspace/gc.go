@@ -50,8 +50,8 @@ type RepoRef struct {
 //   - what was put in the last age stays, whoever may be about to name it
 //
 // It is Unavailable while any stream holds a record that only a newer Carrel
-// understands, and Corrupt while a record cannot be read: what such a record
-// refers to is not known.
+// understands, and Corrupt while a record is missing or cannot be read: what such
+// a record refers to is not known.
 func (h *Host) GC(ctx context.Context, o GC) (Collected, error) {
 	if o.Age == 0 {
 		o.Age = defaultAge
@@ -64,6 +64,9 @@ func (h *Host) GC(ctx context.Context, o GC) (Collected, error) {
 	g := &garbage{
 		host: h, progress: o.Progress, inventory: inventory, sweeper: sweeper, before: h.cfg.Now().Add(-o.Age),
 	}
+	if err := h.checkStructure(ctx); err != nil {
+		return Collected{}, err
+	}
 	err := errForked
 	for attempt := 0; attempt < 3 && errors.Is(err, errForked); attempt++ {
 		err = g.sweep(ctx)
@@ -72,6 +75,21 @@ func (h *Host) GC(ctx context.Context, o GC) (Collected, error) {
 		err = g.sweepRefs(ctx)
 	}
 	return g.done, err
+}
+
+// checkStructure refuses to sweep a store that is damaged as a whole, where a
+// record may be there that reading does not find.
+func (h *Host) checkStructure(ctx context.Context) error {
+	x, ok := h.cfg.Store.(Examiner)
+	if !ok {
+		return nil
+	}
+	wrong, err := x.Structure(ctx)
+	if err == nil && len(wrong) > 0 {
+		err = Errorf(Corrupt, "the database is damaged: %s", wrong[0]).
+			Hinted("Try `carrel fsck --rebuild` first, which mends indexes. " + hintRestore)
+	}
+	return err
 }
 
 // garbage is one run of GC.

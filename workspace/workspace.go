@@ -398,8 +398,8 @@ func (s *Snapshot) mayDiscard(ctx context.Context, discard bool) error {
 	}
 	n, err := s.Unsaved(ctx)
 	if err == nil && n > 0 {
-		err = Errorf(Conflict, "%d uncommitted files would be lost", n).At(string(s.live.id)).
-			Hinted("Commit them with `git.commit`, or pass discard: true.")
+		err = Errorf(Conflict, "%d uncommitted files would be lost, %d of them private", n, len(s.Unmounted())).At(string(s.live.id)).
+			Hinted("Commit with `git.commit` what belongs to a repository; pass discard: true to lose what is left.")
 	}
 	return err
 }

@@ -135,6 +135,41 @@ func TestGCCommand(t *testing.T) {
 	w.misused("gc takes no arguments", "gc", "now")
 }
 
+// TestGCRefuses: what a record that is gone has named must not go after it, nor all
+// contents with a database that is gone.
+func TestGCRefuses(t *testing.T) {
+	for name, damage := range map[string]func(w *world){
+		"a record is missing": func(w *world) {
+			w.damageDB("DELETE FROM events WHERE seq = 2 AND stream = (SELECT id FROM streams WHERE name = '/agents/demo')")
+		},
+		"a stream's name is missing": func(w *world) { w.damageDB("DELETE FROM streams WHERE name = '/agents/demo'") },
+		"the database is empty":      func(w *world) { w.write(filepath.Join(w.dir, "data", "carrel.db"), "") },
+		"the id is missing": func(w *world) {
+			if err := os.Remove(filepath.Join(w.dir, "data", "id")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.demo()
+			w.carrel("call", "writeFile", "path=notes", "content=some notes")
+			w.carrel("call", "writeFile", "path=large", "content="+strings.Repeat("large ", 60_000))
+			w.carrel("call", "writeFile", "path=more", "content=more notes")
+			w.damageDB("UPDATE bodies SET used = 0")
+			damage(w)
+			for _, command := range []string{"gc", "fsck"} {
+				if r := w.try("", command); r.status != statusRefused || r.stderr == "" {
+					t.Errorf("%s: status %d\n%s%s", command, r.status, r.stdout, r.stderr)
+				}
+			}
+			if large, err := filepath.Glob(filepath.Join(w.dir, "data", "blobs", "??", "*")); len(large) != 1 || err != nil {
+				t.Errorf("%d large contents are left, %v", len(large), err)
+			}
+		})
+	}
+}
+
 func TestWorkspacePrune(t *testing.T) {
 	w := newWorld(t)
 	w.demo()

@@ -89,7 +89,7 @@ func TestHints(t *testing.T) {
 	w.fails(workspace.Invalid, "/agents/", "status", "--workspace", "none")
 	w.demo()
 	w.carrel("call", "writeFile", "path=/repos/app/new", "content=x")
-	w.fails("", "Commit them with `carrel commit`, or pass --discard.", "workspace", "delete", "/agents/demo")
+	w.fails("", "Commit with `carrel commit` what belongs to a repository; pass --discard to lose what is left.", "workspace", "delete", "/agents/demo")
 	w.has(w.carrel("workspace", "delete", "/agents/demo", "--discard"), "deleted workspace /agents/demo")
 	w.fails("", "was deleted", "status")
 	w.misused("unknown command \"stauts\"", "stauts")

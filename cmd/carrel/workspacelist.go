@@ -74,8 +74,10 @@ func (c *cli) listWorkspaces(ctx context.Context, prefix string, limit int) (wor
 			switch {
 			case errors.Is(err, workspace.Closed):
 				continue // deleted a moment ago
-			case err != nil:
+			case ctx.Err() != nil:
 				return err
+			case err != nil: // the others can be told
+				info.Problem, info.Branches = err.Error(), []string{}
 			}
 			list.Workspaces = append(list.Workspaces, info)
 		}
@@ -150,6 +152,8 @@ func (c *cli) printWorkspaces(list workspaceList) error {
 // ago is how long something is past, in one unit.
 func ago(now, then time.Time) string {
 	switch d := now.Sub(then); {
+	case then.IsZero():
+		return "?"
 	case d < time.Minute:
 		return "now"
 	case d < time.Hour:

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"carrel.dev/persistence/internal/disk"
 	"carrel.dev/workspace"
@@ -55,8 +56,83 @@ func Default(getenv func(string) string) (string, error) {
 // processes have left.
 func Open(ctx context.Context, path string) (*Dir, error) { return openDir(ctx, path, true) }
 
-// OpenAsIs is Open that removes nothing.
-func OpenAsIs(ctx context.Context, path string) (*Dir, error) { return openDir(ctx, path, false) }
+// The files without which a directory holds nothing.
+const (
+	idName       = "id"
+	databaseName = "carrel.db"
+)
+
+// OpenAsIs is Open that removes nothing and makes no new directory: one without
+// id and database is NotExist, and one that has lost one of them is Corrupt.
+func OpenAsIs(ctx context.Context, path string) (*Dir, error) {
+	if err := checkComplete(path); err != nil {
+		return nil, err
+	}
+	return openDir(ctx, path, false)
+}
+
+// checkComplete refuses a directory without which there would be a new one.
+func checkComplete(root string) error {
+	id, err := holds(root, idName)
+	if err != nil {
+		return err
+	}
+	database, err := holds(root, databaseName)
+	switch {
+	case err != nil:
+		return err
+	case !id && !database:
+		return workspace.Errorf(workspace.NotExist, "this is no data directory of Carrel").
+			Hinted("Name another one with --data or CARREL_DATA.")
+	case !id:
+		return lost(idName)
+	case !database:
+		return lost(databaseName)
+	}
+	return nil
+}
+
+// checkLost refuses a directory of which a part has gone: made anew, it would
+// pass for one in which nothing ever was. One that is being made has no contents
+// yet.
+func (d *Dir) checkLost() error {
+	id, err := holds(d.root, idName)
+	if err != nil {
+		return err
+	}
+	database, err := holds(d.root, databaseName)
+	if err != nil || database == id {
+		return err
+	}
+	if !id {
+		return lost(idName)
+	}
+	entries, err := os.ReadDir(d.Blobs())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return disk.Fault("look at the data directory", err)
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != "tmp" }) {
+		return lost(databaseName)
+	}
+	return nil
+}
+
+// holds reports whether a file is there and not empty.
+func holds(root, name string) (bool, error) {
+	info, err := os.Stat(filepath.Join(root, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, disk.Fault("look at the data directory", err)
+	}
+	return info.Size() > 0, nil
+}
+
+func lost(name string) error {
+	return workspace.Errorf(workspace.Corrupt, "the data directory has lost its file %s", name).
+		Hinted("Stop every process that uses it, keep a copy of it, and restore it from a backup.")
+}
 
 func openDir(ctx context.Context, path string, clean bool) (*Dir, error) {
 	root, err := filepath.Abs(path)
@@ -82,6 +158,9 @@ func openDir(ctx context.Context, path string, clean bool) (*Dir, error) {
 		return nil, err
 	}
 	defer lock.Close()
+	if err := d.checkLost(); err != nil {
+		return nil, err
+	}
 	if d.id, err = readID(root); errors.Is(err, fs.ErrNotExist) {
 		d.id, err = writeID(root)
 	}
@@ -128,7 +207,7 @@ func mkdir(path string) error {
 func (d *Dir) ID() string { return d.id }
 
 // Database is the path of the database.
-func (d *Dir) Database() string { return filepath.Join(d.root, "carrel.db") }
+func (d *Dir) Database() string { return filepath.Join(d.root, databaseName) }
 
 // Blobs is the path of the directory of larger contents.
 func (d *Dir) Blobs() string { return filepath.Join(d.root, "blobs") }
@@ -140,7 +219,7 @@ const idFormat = "carrel-data %d %s\n"
 
 // readID returns the directory's id, or an error that is fs.ErrNotExist.
 func readID(root string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "id"))
+	text, err := os.ReadFile(filepath.Join(root, idName))
 	if err != nil {
 		return "", disk.Fault("read the data directory's id", err)
 	}
@@ -164,7 +243,7 @@ func writeID(root string) (string, error) {
 	tmp := filepath.Join(root, "id.tmp") // the caller has the lock
 	err := writeSynced(tmp, fmt.Sprintf(idFormat, layout, id))
 	if err == nil {
-		err = os.Rename(tmp, filepath.Join(root, "id"))
+		err = os.Rename(tmp, filepath.Join(root, idName))
 	}
 	if err != nil {
 		return "", disk.Fault("write the data directory's id", err)

@@ -291,6 +291,9 @@ func TestClean(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	dead, alive := start(t, path), start(t, path)
 	dead.kill(t)
+	if err := os.WriteFile(filepath.Join(path, "carrel.db"), []byte("records"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	d, err := OpenAsIs(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -309,4 +312,54 @@ func TestClean(t *testing.T) {
 	}
 	checkAlive(t, d, alive.self, true)
 	alive.end(t)
+}
+
+// TestOpenLost: a directory that has lost a part is not made anew, and whoever
+// only looks makes none.
+func TestOpenLost(t *testing.T) {
+	ctx := t.Context()
+	for name, tt := range map[string]struct {
+		lose       func(path string) error
+		open, asIs workspace.Kind
+	}{
+		"nothing": {func(string) error { return nil }, "", ""},
+		"the id":  {func(p string) error { return os.Remove(filepath.Join(p, "id")) }, workspace.Corrupt, workspace.Corrupt},
+		"the database, and it has contents": {func(p string) error {
+			return errors.Join(os.Remove(filepath.Join(p, "carrel.db")), os.MkdirAll(filepath.Join(p, "blobs", "ab"), 0o700))
+		}, workspace.Corrupt, workspace.Corrupt},
+		"what the database had": {func(p string) error {
+			return errors.Join(os.Truncate(filepath.Join(p, "carrel.db"), 0), os.MkdirAll(filepath.Join(p, "blobs", "ab"), 0o700))
+		}, workspace.Corrupt, workspace.Corrupt},
+		"the database, which was never there": {func(p string) error { return os.Remove(filepath.Join(p, "carrel.db")) }, "", workspace.Corrupt},
+		"everything":                          {func(p string) error { return os.RemoveAll(p) }, "", workspace.NotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "data")
+			d, err := Open(ctx, path)
+			if err == nil {
+				err = errors.Join(d.Close(), os.WriteFile(d.Database(), []byte("records"), 0o600), tt.lose(path))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.ReadDir(path)
+			d, err = OpenAsIs(ctx, path)
+			if workspace.KindOf(err) != tt.asIs || err != nil && workspace.HintOf(err) == "" {
+				t.Errorf("as is: got %v, want %q", err, tt.asIs)
+			}
+			if after, _ := os.ReadDir(path); err != nil && len(after) != len(before) {
+				t.Errorf("as is: it made %v of %v", after, before)
+			}
+			if err == nil {
+				d.Close()
+			}
+			d, err = Open(ctx, path)
+			if workspace.KindOf(err) != tt.open {
+				t.Errorf("open: got %v, want %q", err, tt.open)
+			}
+			if err == nil {
+				d.Close()
+			}
+		})
+	}
 }
