@@ -16,12 +16,15 @@ import (
 // conn is one client: its session, and what of it is being handled. A request of
 // the stateless revision is a client of its own.
 type conn struct {
-	server  *Server
-	session *server.Session
-	room    *semaphore.Weighted // for requests; clients may share it
-	stream  sink                // where all answers go; nil if each goes with its request
-	gone    chan struct{}       // closed by end
-	over    chan struct{}       // closed once the client is gone and nothing of it runs
+	server    *Server
+	session   *server.Session
+	bound     workspace.ID        // to which all its calls are bound; "" for none
+	stateless bool                // its calls are bound by their arguments only
+	room      *semaphore.Weighted // for requests; clients may share it
+	stream    sink                // where all answers go; nil if each goes with its request
+	answers   chan struct{}       // has an item for each call on the stream
+	gone      chan struct{}       // closed by end
+	over      chan struct{}       // closed once the client is gone and nothing of it runs
 
 	mu       sync.Mutex // guards what follows
 	client   string
@@ -39,7 +42,7 @@ type conn struct {
 // stateless one is not bound by what it creates or opens.
 func (s *Server) connect(room *semaphore.Weighted, bound workspace.ID, stateless bool) *conn {
 	c := &conn{
-		server: s,
+		server: s, bound: bound, stateless: stateless,
 		session: s.desk.Open(&server.SessionConfig{
 			Actor: s.cfg.Actor, Tools: server.ToolSet(s.cfg.Tools), Workspace: bound, Stateless: stateless,
 		}),

@@ -23,18 +23,23 @@ import (
 
 const (
 	// maxHTTPInFlight bounds the requests of all clients that are handled at a
-	// time, as maxInFlight those of one.
-	maxHTTPInFlight = 512 << 20
-	// bodyTime is how long a client may take to send a message.
-	bodyTime = time.Minute
+	// time, as maxInFlight those of one. maxHTTPBulk bounds what large ones have
+	// beyond the share of each, so that they never keep small ones waiting.
+	maxHTTPInFlight = 256 << 20
+	maxHTTPBulk     = 256 << 20
+	// bodyTime is how long a client may take to send a message, and unreadTime
+	// the rest of one that nobody reads.
+	bodyTime   = time.Minute
+	unreadTime = 5 * time.Second
 )
 
 // front is a Server's face over HTTP.
 type front struct {
 	server   *Server
 	sessions sessions
-	room     *semaphore.Weighted
-	stopping <-chan struct{} // closed when streams have to end
+	room     *semaphore.Weighted // for requests
+	bulk     *semaphore.Weighted // for what they are longer than requestCost
+	stopping <-chan struct{}     // closed when streams have to end
 }
 
 // Serve serves clients over HTTP until ctx ends: Streamable HTTP at /mcp, and the
@@ -52,7 +57,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	f := &front{
 		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}},
-		room: semaphore.NewWeighted(maxHTTPInFlight), stopping: ctx.Done(),
+		room: semaphore.NewWeighted(maxHTTPInFlight), bulk: semaphore.NewWeighted(maxHTTPBulk), stopping: ctx.Done(),
 	}
 	sweeping.Go(func() { f.sweep(calls) })
 	h := &http.Server{
@@ -104,7 +109,12 @@ func (f *front) idleSince() time.Time { return f.server.cfg.Now().Add(-f.server.
 
 // ServeHTTP finds the endpoint of a request.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of an earlier response
+	control := http.NewResponseController(w)
+	control.SetWriteDeadline(time.Time{}) // that of an earlier response
+	if r.ContentLength != 0 { // a refusal does not wait for a body that nobody reads
+		control.SetReadDeadline(time.Now().Add(unreadTime))
+		w.Header().Set("Connection", "close")
+	}
 	if !fromHere(r) {
 		refuse(w, http.StatusForbidden, "only programs on this machine are served: Host and Origin must be localhost or a loopback address")
 		return
@@ -203,44 +213,52 @@ func (f *front) receive(w http.ResponseWriter, r *http.Request) (m message, rele
 		refuse(w, http.StatusUnsupportedMediaType, "the content type must be application/json")
 		return message{}, nil, false
 	}
-	most := int64(f.server.cfg.MaxMessage)
-	size := r.ContentLength
-	if size < 0 || size > most {
-		size = most // of which no more is read
-	}
-	cost := min(size+requestCost, maxHTTPInFlight)
-	if f.room.Acquire(r.Context(), cost) != nil {
+	if f.room.Acquire(r.Context(), requestCost) != nil {
 		return message{}, nil, false // the client is gone
 	}
-	m, ok = f.read(w, r, most)
-	needed := min(int64(len(m.raw))+requestCost, cost)
-	f.room.Release(cost - needed)
-	release = func() { f.room.Release(needed) }
+	m, bulk, ok := f.read(w, r)
+	release = func() {
+		f.room.Release(requestCost)
+		f.bulk.Release(bulk)
+	}
 	if !ok {
 		release()
 	}
 	return m, release, ok
 }
 
-// read reads the message of a POST.
-func (f *front) read(w http.ResponseWriter, r *http.Request, most int64) (message, bool) {
+// read reads the message of a POST, and takes bulk room as its bytes arrive.
+func (f *front) read(w http.ResponseWriter, r *http.Request) (m message, bulk int64, ok bool) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime))
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	ctx, stop := context.WithTimeout(r.Context(), bodyTime)
+	defer stop()
+	body := http.MaxBytesReader(w, r.Body, int64(f.server.cfg.MaxMessage))
+	var raw bytes.Buffer
+	_, err := io.CopyN(&raw, body, requestCost)
+	for err == nil {
+		if f.bulk.Acquire(ctx, requestCost) != nil {
+			refuse(w, http.StatusServiceUnavailable, "there are too many large messages at a time: try again")
+			return message{}, bulk, false
+		}
+		bulk += requestCost
+		_, err = io.CopyN(&raw, body, requestCost)
+	}
 	control.SetReadDeadline(time.Time{}) // else the connection ends while the call runs
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
 		reject(w, http.StatusRequestEntityTooLarge, tooLong(nil, f.server.cfg.MaxMessage))
-		return message{}, false
-	case err != nil:
+		return message{}, bulk, false
+	case err != io.EOF:
 		refuse(w, http.StatusBadRequest, "the message broke off")
-		return message{}, false
+		return message{}, bulk, false
 	}
-	m, refused := parse(bytes.TrimSpace(raw))
+	w.Header().Del("Connection")
+	m, refused := parse(bytes.TrimSpace(raw.Bytes()))
 	if refused != nil {
 		reject(w, http.StatusBadRequest, refused)
-		return message{}, false
+		return message{}, bulk, false
 	}
-	return m, true
+	return m, bulk, true
 }

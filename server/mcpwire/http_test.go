@@ -225,3 +225,27 @@ func TestPanicIsContainedOnHTTP(t *testing.T) {
 		}
 	}
 }
+
+// TestInstructionsNameTheBinding: a client is told how its own calls find their
+// workspace, which depends on where it connects and on the revision it speaks.
+func TestInstructionsNameTheBinding(t *testing.T) {
+	w := serve(t, &mcpwire.Config{Project: newProject(t, map[string]string{"a": "a\n"})})
+	discover := func(path string) answer {
+		return w.post(path, "", modernBody("server/discover", "", ""), modernHeaders("server/discover", "")...)
+	}
+	greet := func(path string) answer { return w.post(path, "", fmt.Sprintf(initialize, "x")) }
+	for _, tt := range []struct {
+		name        string
+		got         answer
+		says, lacks string
+	}{
+		{"a session", greet("/mcp"), "calls then act there", "Every call acts on"},
+		{"a bound session", greet("/agents/b/mcp"), "Every call acts on the workspace /agents/b", "Sub-agents"},
+		{"stateless", discover("/mcp"), "Pass its path in the argument workspace of every call", "calls then act there"},
+		{"stateless and bound", discover("/agents/b/mcp"), "Every call acts on the workspace /agents/b", "argument workspace"},
+	} {
+		if !strings.Contains(tt.got.body, tt.says) || strings.Contains(tt.got.body, tt.lacks) {
+			t.Errorf("%s is told %d %s", tt.name, tt.got.status, tt.got.body)
+		}
+	}
+}

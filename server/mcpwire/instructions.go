@@ -24,7 +24,7 @@ func (s *Server) instructions(ctx context.Context) string {
 		"/repos/NAME/** is a repository as your workspace sees it; /workspace is private scratch, never committed, and relative paths resolve there.",
 		"What you write is private to your workspace, and durable at once. Others see it after `git.commit`, which takes one repository's changes at a time.",
 		"Your own shell and file tools see the machine's disk, not this workspace: read and write here with these tools only.",
-		s.beginning(),
+		beginning(callOf(ctx).conn),
 		"If a commit conflicts, nothing was committed: look at your change with `git.diff`, `revert` the path to take theirs, and edit again.",
 	}
 	lines = append(lines, s.cfg.Notes[:min(len(s.cfg.Notes), maxNotes)]...)
@@ -38,10 +38,14 @@ func (s *Server) instructions(ctx context.Context) string {
 	return strings.Join(said, "\n")
 }
 
-// beginning says how calls find their workspace.
-func (s *Server) beginning() string {
-	if s.cfg.Workspace != "" {
-		return fmt.Sprintf("Every call acts on the workspace %s. If it does not exist yet, create it with `workspace.create`.", s.cfg.Workspace)
+// beginning says how a client's calls find their workspace.
+func beginning(c *conn) string {
+	switch {
+	case c.bound != "":
+		return fmt.Sprintf("Every call acts on the workspace %s. If it does not exist yet, create it with `workspace.create`.", c.bound)
+	case c.stateless:
+		return "Begin with `workspace.create`, for example at /agents/NAME, or go on in one that `workspace.list` has. " +
+			"Pass its path in the argument workspace of every call."
 	}
 	return "Begin with `workspace.create`, for example at /agents/NAME, or `workspace.open` to go on in one; calls then act there. " +
 		"Sub-agents take a workspace each and pass it in the argument workspace of every call."

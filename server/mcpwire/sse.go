@@ -11,6 +11,10 @@ import (
 // The HTTP+SSE of 2024-11-05: a client opens a stream, is told on it where to
 // post, and gets there what its requests lead to.
 
+// maxAnswers is how many calls of a client run or wait for it to read their
+// answers. Its further messages wait, so that one that never reads fills no memory.
+const maxAnswers = 16
+
 // sessionParam is the parameter of a URL that names the session.
 const sessionParam = "sessionId"
 
@@ -27,7 +31,7 @@ func (f *front) stream(w http.ResponseWriter, r *http.Request, at endpoint) {
 	out := newEvents(w)
 	defer out.close()
 	c := f.server.connect(f.room, at.workspace, false)
-	c.stream = out
+	c.stream, c.answers = out, make(chan struct{}, maxAnswers)
 	c.enter() // for as long as the stream is open
 	key := f.sessions.add(at, c)
 	defer f.sessions.remove(key)
@@ -64,7 +68,20 @@ func (f *front) message(w http.ResponseWriter, r *http.Request, at endpoint) {
 		return
 	}
 	if m.id != nil {
-		c.start(context.WithoutCancel(r.Context()), m, release)
+		select {
+		case c.answers <- struct{}{}:
+		case <-r.Context().Done():
+			release()
+			return
+		case <-c.gone:
+			release()
+			refuse(w, http.StatusNotFound, noSession)
+			return
+		}
+		c.start(context.WithoutCancel(r.Context()), m, func() {
+			<-c.answers
+			release()
+		})
 	} else {
 		release()
 		if m.method == string(mcp.MethodNotificationCancelled) {
