@@ -54,6 +54,9 @@ func Stat(ctx context.Context, w *workspace.Workspace, in StatIn) (StatOut, erro
 		return StatOut{}, err
 	}
 	f, err := t.lookup(ctx)
+	if errors.Is(err, workspace.NotExist) && in.At == "" {
+		w.Serve(t.snap, t.path, workspace.Found{})
+	}
 	if err != nil {
 		return StatOut{}, err
 	}
@@ -114,6 +117,7 @@ func Exists(ctx context.Context, w *workspace.Workspace, in ExistsIn) (ExistsOut
 	out := ExistsOut{Workspace: string(w.ID()), Path: t.path.String()}
 	f, err := t.snap.Lookup(ctx, t.path)
 	if errors.Is(err, workspace.NotExist) {
+		w.Serve(t.snap, t.path, workspace.Found{})
 		return out, nil
 	}
 	out.Exists, out.Kind = err == nil, string(f.Kind)

@@ -251,6 +251,7 @@ func (w *writer) begin(j *job) error {
 // conflict. But one that waited for long keeps the lock file, and then nobody
 // else begins until it has begun.
 func (w *writer) takeTurn(j *job) error {
+	told := false
 	for start := time.Now(); ; time.Sleep(beginPoll) {
 		if err := w.mayWait(j); err != nil {
 			return err
@@ -262,8 +263,11 @@ func (w *writer) takeTurn(j *job) error {
 		if !held {
 			continue
 		}
-		if err := w.fault(TurnTaken); err != nil {
-			return err
+		if !told {
+			if err := w.fault(TurnTaken); err != nil {
+				return err
+			}
+			told = true
 		}
 		if err := execute(w.sql.begin); !busy(err) {
 			return classify(err)
