@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -35,23 +36,27 @@ func TestEveryCaseIsCovered(t *testing.T) {
 	}
 }
 
-// addTests adds the cases that the comments of this package's tests name.
+// addTests adds the cases that the comments of the project's tests name.
 func addTests(t *testing.T, covered map[string][]string) {
 	t.Helper()
-	names, err := fs.Glob(os.DirFS("."), "*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+	err := fs.WalkDir(os.DirFS(".."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", path), nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				covered[f.Name.Name] = append(covered[f.Name.Name], casesOf(f.Doc.Text())...)
+				name := path + " " + f.Name.Name
+				covered[name] = append(covered[name], casesOf(f.Doc.Text())...)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -47,21 +47,21 @@ func must(t *testing.T, err error) {
 
 // connect starts a process that is bound to a workspace, and makes the workspace
 // if need be.
-func (b *bench) connect(workspace string) *pipe {
+func (b *bench) connect(workspace string) *Pipe {
 	b.t.Helper()
 	_, err := b.server.run(b.t.Context(), "workspace", "create", workspace)
 	must(b.t, err)
 	s, err := b.server.Session(b.t.Context(), SessionOptions{Workspace: workspace})
 	must(b.t, err)
-	return s.(*pipe)
+	return s.(*Pipe)
 }
 
 // unbound starts a process that is bound to nothing.
-func (b *bench) unbound() *pipe {
+func (b *bench) unbound() *Pipe {
 	b.t.Helper()
 	s, err := b.server.Session(b.t.Context(), SessionOptions{})
 	must(b.t, err)
-	return s.(*pipe)
+	return s.(*Pipe)
 }
 
 func (b *bench) commits(branch string) int {
@@ -125,7 +125,7 @@ func TestTwoProcessesOneWorkspace(t *testing.T) {
 	ask(t, first, "writeFile", `{"path":"/repos/app/counter","content":"0"}`)
 	raised := make([]int, 2)
 	var wait sync.WaitGroup
-	for n, p := range []*pipe{first, second} {
+	for n, p := range []*Pipe{first, second} {
 		wait.Go(func() {
 			for i := range rounds {
 				ask(t, p, "writeFile", fmt.Sprintf(`{"path":"own/%d-%d","content":"%d"}`, n, i, i))
@@ -137,7 +137,7 @@ func TestTwoProcessesOneWorkspace(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	for n, p := range []*pipe{second, first} { // each looks at what the other wrote
+	for n, p := range []*Pipe{second, first} { // each looks at what the other wrote
 		for i := range rounds {
 			if got, _ := text(t, p, fmt.Sprintf("own/%d-%d", n, i)); got != strconv.Itoa(i) {
 				t.Errorf("own/%d-%d: got %q", n, i, got)
@@ -162,7 +162,7 @@ func TestTwoProcessesOneWorkspace(t *testing.T) {
 }
 
 // raise adds one to the counter and returns how often that landed.
-func raise(t *testing.T, p *pipe) int {
+func raise(t *testing.T, p *Pipe) int {
 	t.Helper()
 	value, version := text(t, p, "/repos/app/counter")
 	n, err := strconv.Atoi(value)
