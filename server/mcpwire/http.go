@@ -111,7 +111,7 @@ func (f *front) idleSince() time.Time { return f.server.cfg.Now().Add(-f.server.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Time{}) // that of an earlier response
-	if r.ContentLength != 0 { // a refusal does not wait for a body that nobody reads
+	if r.ContentLength != 0 {             // a refusal does not wait for a body that nobody reads
 		control.SetReadDeadline(time.Now().Add(unreadTime))
 		w.Header().Set("Connection", "close")
 	}

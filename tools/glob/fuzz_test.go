@@ -16,8 +16,8 @@ func readName(pattern, name string) bool {
 	}
 	r, n := utf8.DecodeRuneInString(name)
 	switch pattern[0] {
-	case '*':
-		return readName(pattern[1:], name) || n > 0 && readName(pattern, name[n:])
+	case '*': // as many of them as one
+		return readName(strings.TrimLeft(pattern, "*"), name) || n > 0 && readName(pattern, name[n:])
 	case '?':
 		return n > 0 && readName(pattern[1:], name[n:])
 	case '[':

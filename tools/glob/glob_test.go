@@ -265,7 +265,7 @@ func randomPath(r *rand.Rand) string {
 // ours reports whether doublestar understands a pattern in another way, or not
 // at all.
 func ours(pattern string) bool {
-	return strings.Contains(pattern, "*{") || slices.ContainsFunc(expand(pattern), func(p string) bool {
+	return strings.Contains(pattern, "*{") || strings.Contains(pattern, "}*") || slices.ContainsFunc(expand(pattern), func(p string) bool {
 		for _, quirk := range []string{"***", "*/**", "[!", "[^", "//", "./", "/.", ".."} {
 			if strings.Contains(p, quirk) {
 				return true
