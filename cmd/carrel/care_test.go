@@ -32,7 +32,7 @@ func (w *world) damageDB(query string) {
 // die runs a process that leaves its file, as one that was killed does.
 func (w *world) die() {
 	w.Helper()
-	cmd := exec.Command(os.Args[0], "mcp")
+	cmd := exec.Command(os.Args[0], "mcp", "--project", defaultProject)
 	cmd.Env = append(os.Environ(), asCarrel+"=1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
