@@ -163,8 +163,16 @@ func (r reply) value() (json.RawMessage, error) {
 }
 
 // Tools implements Session.
-func (p *Pipe) Tools(ctx context.Context) ([]Tool, error) {
-	b, err := p.ask(ctx, "tools/list", map[string]any{})
+func (p *Pipe) Tools(ctx context.Context) ([]Tool, error) { return asking(p.ask).tools(ctx) }
+
+// Call implements Session. It fails if the process ends before it answers.
+func (p *Pipe) Call(ctx context.Context, c Call) (Result, error) { return asking(p.ask).call(ctx, c) }
+
+// asking sends a request of MCP, by whatever transport, and returns its result.
+type asking func(ctx context.Context, method string, params any) (json.RawMessage, error)
+
+func (ask asking) tools(ctx context.Context) ([]Tool, error) {
+	b, err := ask(ctx, "tools/list", map[string]any{})
 	if err != nil {
 		return nil, err
 	}
@@ -172,13 +180,12 @@ func (p *Pipe) Tools(ctx context.Context) ([]Tool, error) {
 	return list.Tools, json.Unmarshal(b, &list)
 }
 
-// Call implements Session. It fails if the process ends before it answers.
-func (p *Pipe) Call(ctx context.Context, c Call) (Result, error) {
+func (ask asking) call(ctx context.Context, c Call) (Result, error) {
 	params := map[string]any{"name": c.Tool, "arguments": c.Args}
 	if c.Key != "" {
 		params["_meta"] = map[string]any{"carrel.dev/key": c.Key}
 	}
-	b, err := p.ask(ctx, "tools/call", params)
+	b, err := ask(ctx, "tools/call", params)
 	if err != nil {
 		return Result{}, err
 	}

@@ -165,25 +165,10 @@ func drain(res *http.Response, want int) error {
 	return err
 }
 
-func (c *webClient) Tools(ctx context.Context) ([]Tool, error) {
-	b, err := c.ask(ctx, "tools/list", map[string]any{})
-	if err != nil {
-		return nil, err
-	}
-	var list struct{ Tools []Tool }
-	return list.Tools, json.Unmarshal(b, &list)
-}
+func (c *webClient) Tools(ctx context.Context) ([]Tool, error) { return asking(c.ask).tools(ctx) }
 
 func (c *webClient) Call(ctx context.Context, call Call) (Result, error) {
-	params := map[string]any{"name": call.Tool, "arguments": call.Args}
-	if call.Key != "" {
-		params["_meta"] = map[string]any{"carrel.dev/key": call.Key}
-	}
-	b, err := c.ask(ctx, "tools/call", params)
-	if err != nil {
-		return Result{}, err
-	}
-	return decodeResult(b)
+	return asking(c.ask).call(ctx, call)
 }
 
 // Close ends the session as a client does that is well-behaved.
