@@ -183,11 +183,11 @@ func (t *tree) dir(path string, known map[string]*object.Tree) (*object.Tree, er
 
 // child returns the directory of a name in another, nil if there is none.
 func (t *tree) child(in *object.Tree, name string) (*object.Tree, error) {
-	e, ok := in.Find(name)
-	if !ok || e.Mode != workspace.ModeDir {
+	id, ok := in.Dir(name)
+	if !ok {
 		return nil, nil
 	}
-	return t.objects.Tree(e.ID)
+	return t.objects.Tree(id)
 }
 
 // ReadDir implements workspace.Tree.

@@ -61,7 +61,12 @@ func clip(s string) string {
 func (p Path) String() string { return string(p) }
 
 // Dir is the directory that holds p; that of the root is the root.
-func (p Path) Dir() Path { return Path(path.Dir(string(p))) }
+func (p Path) Dir() Path {
+	if i := strings.LastIndexByte(string(p), '/'); i > 0 {
+		return p[:i]
+	}
+	return Root
+}
 
 // Base is the last segment of p.
 func (p Path) Base() string { return path.Base(string(p)) }

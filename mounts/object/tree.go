@@ -3,7 +3,7 @@ package object
 import (
 	"bytes"
 	"iter"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,10 +64,13 @@ func ParseTree(content []byte) (*Tree, error) {
 	return t, nil
 }
 
+// leastMode is how many digits a mode has at least.
+const leastMode = 5
+
 // parseEntry decodes the entry at the start of text and says how long it is.
 func parseEntry(text string) (e Entry, n int, ok bool) {
 	mode, rest, ok := strings.Cut(text, " ")
-	if !ok || len(mode) < 5 || len(mode) > 7 {
+	if !ok || len(mode) < leastMode || len(mode) > 7 {
 		return e, 0, false
 	}
 	var bits workspace.Mode
@@ -99,24 +102,33 @@ func fileBits(m workspace.Mode) bool {
 }
 
 // entryLess reports whether a stands before b in a tree: by name as bytes, a
-// directory as if its name ended in a slash. Equal names are not less.
+// directory as if its name ended in a slash.
 func entryLess(a, b Entry) bool {
-	n := min(len(a.Name), len(b.Name))
-	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
-		return c < 0
-	}
-	if len(a.Name) == len(b.Name) {
-		return false
-	}
-	return sortByte(a, n) < sortByte(b, n)
+	return compareKeys(a.Name, lastByte(a.Raw), b.Name, lastByte(b.Raw)) < 0
 }
 
-// sortByte is the i-th byte of the name that an entry is sorted by.
-func sortByte(e Entry, i int) byte {
-	switch {
-	case i < len(e.Name):
-		return e.Name[i]
-	case e.Mode == workspace.ModeDir:
+// compareKeys compares two names of which each is sorted as if a byte followed
+// it, or nothing for 0.
+func compareKeys(a string, lastA byte, b string, lastB byte) int {
+	n := min(len(a), len(b))
+	if c := strings.Compare(a[:n], b[:n]); c != 0 {
+		return c
+	}
+	next := func(s string, last byte) byte {
+		if len(s) > n {
+			return s[n]
+		}
+		return last
+	}
+	if c := int(next(a, lastA)) - int(next(b, lastB)); c != 0 {
+		return c
+	}
+	return len(a) - len(b)
+}
+
+// lastByte is what the name of an entry with a mode is sorted with.
+func lastByte(digits string) byte {
+	if digits = strings.TrimLeft(digits, "0"); len(digits) == leastMode && digits[0] == '4' {
 		return '/'
 	}
 	return 0
@@ -127,8 +139,33 @@ func (t *Tree) Len() int { return len(t.starts) }
 
 // Entry returns the i-th entry in git's order.
 func (t *Tree) Entry(i int) Entry {
-	e, _, _ := parseEntry(t.text[t.starts[i]:])
+	digits, name := t.modeAndName(i)
+	var bits workspace.Mode
+	for _, c := range []byte(digits) {
+		bits = bits<<3 | workspace.Mode(c-'0')
+	}
+	e := Entry{Name: name, Mode: bits.Canonical(), Raw: digits}
+	copy(e.ID[:], t.text[t.end(i)-idSize:])
 	return e
+}
+
+// end is where the i-th entry ends.
+func (t *Tree) end(i int) int {
+	if i+1 < len(t.starts) {
+		return int(t.starts[i+1])
+	}
+	return len(t.text)
+}
+
+// modeAndName returns how the i-th entry is spelled. ParseTree has checked it,
+// so that nothing is searched but the end of the mode.
+func (t *Tree) modeAndName(i int) (digits, name string) {
+	e := t.text[t.starts[i] : t.end(i)-idSize-1]
+	n := leastMode
+	for e[n] != ' ' {
+		n++
+	}
+	return e[:n], e[n+1:]
 }
 
 // All yields the entries in git's order.
@@ -144,23 +181,49 @@ func (t *Tree) All() iter.Seq[Entry] {
 
 // Find returns the entry of a name.
 func (t *Tree) Find(name string) (Entry, bool) {
-	for _, mode := range [...]workspace.Mode{workspace.ModeFile, workspace.ModeDir} {
-		want := Entry{Name: name, Mode: mode}
-		i := sort.Search(len(t.starts), func(i int) bool { return !entryLess(t.Entry(i), want) })
-		if i < len(t.starts) {
-			if e := t.Entry(i); e.Name == name {
-				return e, true
-			}
-		}
+	if i, ok := t.search(name, 0); ok {
+		return t.Entry(i), true
+	}
+	if i, ok := t.search(name, '/'); ok {
+		return t.Entry(i), true
 	}
 	return Entry{}, false
+}
+
+// Dir returns the id of the directory of a name.
+func (t *Tree) Dir(name string) (workspace.OID, bool) {
+	i, ok := t.search(name, '/')
+	if !ok {
+		return workspace.OID{}, false
+	}
+	end := t.end(i)
+	return workspace.OID([]byte(t.text[end-idSize : end])), true
+}
+
+// search finds the entry of a name whose sort key ends in a byte: a directory's
+// in a slash, any other's in nothing.
+func (t *Tree) search(name string, last byte) (i int, ok bool) {
+	lo, hi := 0, len(t.starts)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		digits, at := t.modeAndName(mid)
+		switch c := compareKeys(at, lastByte(digits), name, last); {
+		case c == 0:
+			return mid, true
+		case c < 0:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return 0, false
 }
 
 // EncodeTree returns the content of the tree object with these entries, in
 // whatever order they are given. Names are not checked.
 func EncodeTree(entries []Entry) []byte {
 	sorted := append([]Entry(nil), entries...)
-	sort.Slice(sorted, func(i, j int) bool { return entryLess(sorted[i], sorted[j]) })
+	slices.SortFunc(sorted, func(a, b Entry) int { return compareKeys(a.Name, lastByte(a.Raw), b.Name, lastByte(b.Raw)) })
 	var b bytes.Buffer
 	for _, e := range sorted {
 		b.WriteString(e.Raw)
