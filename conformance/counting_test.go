@@ -25,7 +25,7 @@ type watched struct {
 // question is one call of a tree or of a repository.
 type question struct {
 	Source workspace.Source
-	Op     string // head, tree, lookup, lookups, readdir, read or size
+	Op     string // head, tree, lookup, lookups, readdir, list, read or size
 	Paths  []string
 }
 
@@ -101,6 +101,13 @@ func (t watchedTree) ReadDir(ctx context.Context, path string) ([]workspace.DirE
 	return t.Tree.ReadDir(ctx, path)
 }
 
+func (t watchedTree) List(ctx context.Context, l workspace.Listing, yield func(string, workspace.Node) bool) error {
+	if err := t.by.note(t.source, "list", l.Dir); err != nil {
+		return err
+	}
+	return t.Tree.List(ctx, l, yield)
+}
+
 func (t watchedTree) Read(ctx context.Context, blob workspace.OID) ([]byte, error) {
 	if err := t.by.note(t.source, "read"); err != nil {
 		return nil, err
@@ -168,7 +175,7 @@ func TestBatchAsksEachMountOnce(t *testing.T) {
 	for name, paths := range map[string][]string{"config": {"worker.ts", "missing"}, "iterate": {"README.md", "tasks/two.md"}} {
 		source := r.source(name)
 		want := []question{{source, "lookups", paths}}
-		if diff := cmp.Diff(want, seen.of(source, "lookup", "lookups", "readdir")); diff != "" {
+		if diff := cmp.Diff(want, seen.of(source, "lookup", "lookups", "readdir", "list")); diff != "" {
 			t.Errorf("what %s was asked (-want +got):\n%s", name, diff)
 		}
 	}
@@ -192,7 +199,7 @@ func TestBatchAsksForNothingElse(t *testing.T) {
 	}
 	big := r.source("big")
 	want := []question{{big, "lookups", []string{"dir/fa/a"}}}
-	if diff := cmp.Diff(want, seen.of(big, "lookup", "lookups", "readdir")); diff != "" {
+	if diff := cmp.Diff(want, seen.of(big, "lookup", "lookups", "readdir", "list")); diff != "" {
 		t.Errorf("what big was asked (-want +got):\n%s", diff)
 	}
 	if got := seen.of(big, "read"); len(got) != 1 {
@@ -226,7 +233,7 @@ func TestStatusCosts(t *testing.T) {
 		t.Errorf("%d clean mounts, want 4", out.CleanMounts)
 	}
 	for _, name := range []string{"config", "iterate"} {
-		if got := seen.of(r.source(name), "lookup", "lookups", "readdir", "read"); got != nil {
+		if got := seen.of(r.source(name), "lookup", "lookups", "readdir", "list", "read"); got != nil {
 			t.Errorf("clean: %s was asked %v", name, got)
 		}
 	}
@@ -236,12 +243,12 @@ func TestStatusCosts(t *testing.T) {
 	if out := status(); len(out.Mounts) != 1 {
 		t.Errorf("dirty mounts: got %v, want one", out.Mounts)
 	}
-	for _, q := range seen.of(r.source("config"), "lookup", "lookups", "readdir") {
-		if q.Op == "readdir" || !slices.Equal(q.Paths, []string{"worker.ts"}) {
+	for _, q := range seen.of(r.source("config"), "lookup", "lookups", "readdir", "list") {
+		if q.Op == "readdir" || q.Op == "list" || !slices.Equal(q.Paths, []string{"worker.ts"}) {
 			t.Errorf("dirty: config was asked %v", q)
 		}
 	}
-	if got := seen.of(r.source("iterate"), "lookup", "lookups", "readdir", "read"); got != nil {
+	if got := seen.of(r.source("iterate"), "lookup", "lookups", "readdir", "list", "read"); got != nil {
 		t.Errorf("dirty: iterate was asked %v", got)
 	}
 }
@@ -262,7 +269,7 @@ func TestScopedCommitReadsNoOtherRepo(t *testing.T) {
 	if got := seen.of(r.source("iterate")); got != nil {
 		t.Errorf("iterate was asked %v", got)
 	}
-	if got := seen.of(r.source("config"), "readdir"); got != nil {
+	if got := seen.of(r.source("config"), "readdir", "list"); got != nil {
 		t.Errorf("config was listed: %v", got)
 	}
 }
@@ -275,7 +282,7 @@ func TestGlobBelowOneMountListsNoOther(t *testing.T) {
 	t.Parallel()
 	r, seen := watchedRig(t)
 	w := r.create("/agents/a", f1)
-	for pattern, dirs := range map[string][]string{"/config/**": {"", "tasks"}, "/config/tasks/*.md": {"tasks"}} {
+	for pattern, dirs := range map[string][]string{"/config/**": {""}, "/config/tasks/*.md": {"tasks"}} {
 		seen.reset(nil)
 		out, err := tools.Glob(t.Context(), w, tools.GlobIn{Pattern: pattern})
 		if err != nil {
@@ -285,7 +292,7 @@ func TestGlobBelowOneMountListsNoOther(t *testing.T) {
 			t.Errorf("%s: got %v", pattern, out.Paths)
 		}
 		var listed []string
-		for _, q := range seen.of(r.source("config"), "readdir") {
+		for _, q := range seen.of(r.source("config"), "readdir", "list") {
 			listed = append(listed, q.Paths...)
 		}
 		slices.Sort(listed)

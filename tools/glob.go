@@ -135,23 +135,27 @@ func (p page) list(ctx context.Context, w *workspace.Workspace) (GlobOut, error)
 // matches yields the files and symlinks after a cursor that a pattern matches.
 func matches(ctx context.Context, mounts *readable, c cursor, pattern *globs.Pattern) func(yield func(workspace.Found, error) bool) {
 	top, err := workspace.ParsePath("/" + pattern.Prefix())
-	mounts.top = top
-	enter := func(dir workspace.Path) bool {
-		return !c.passed(dir) && pattern.MayMatchBelow(dir.String()) && mounts.enter(ctx, dir)
+	narrow := &workspace.WalkOptions{
+		After: c.After,
+		Name:  pattern.Names(),
+		Enter: func(dir workspace.Path) bool { return pattern.MayMatchBelow(dir.String()) },
+		Mount: func(m *workspace.Mount) bool {
+			return !c.passed(m.Point) && pattern.MayMatchBelow(m.Point.String()) && mounts.enter(ctx, m)
+		},
 	}
 	return func(yield func(workspace.Found, error) bool) {
 		if err != nil {
 			yield(workspace.Found{}, err)
 			return
 		}
-		for f, err := range mounts.snap.Walk(ctx, top, enter) {
+		for f, err := range mounts.snap.Walk(ctx, top, narrow) {
 			switch {
 			case errors.Is(err, workspace.NotExist):
 				return // nothing is where all matches would be
 			case err != nil:
 				yield(f, err)
 				return
-			case f.Kind == workspace.Submodule, !c.reached(f.Path), !pattern.Match(f.Path.String()):
+			case f.Kind == workspace.Submodule, !pattern.Match(f.Path.String()):
 				continue
 			}
 			if !yield(f, nil) {

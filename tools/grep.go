@@ -147,14 +147,11 @@ type grepper struct {
 
 // search looks through the files in order until the page is full.
 func (g *grepper) search(ctx context.Context, top workspace.Path) error {
-	mounts := readable{snap: g.snap, top: top}
+	mounts := readable{snap: g.snap}
 	defer func() { g.out.Unreadable = mounts.out }()
-	enter := func(dir workspace.Path) bool {
-		return !g.cursor.passed(dir) && (g.filter == nil || g.filter.MayMatchBelow(dir.String())) && mounts.enter(ctx, dir)
-	}
 	var last workspace.Path
 	meter := workspace.MeterOf(ctx)
-	for f, err := range g.snap.Walk(ctx, top, enter) {
+	for f, err := range g.snap.Walk(ctx, top, g.narrow(ctx, &mounts)) {
 		if err != nil {
 			return err
 		}
@@ -186,6 +183,24 @@ func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 		last = f.Path
 	}
 	return nil
+}
+
+// narrow says what of a walk to leave out. The file that a cursor stands in is
+// looked at again.
+func (g *grepper) narrow(ctx context.Context, mounts *readable) *workspace.WalkOptions {
+	o := &workspace.WalkOptions{After: g.cursor.After}
+	if g.cursor.Line > 0 {
+		o.After = o.After[:len(o.After)-1] // just before it
+	}
+	may := func(workspace.Path) bool { return true }
+	if g.filter != nil {
+		may = func(dir workspace.Path) bool { return g.filter.MayMatchBelow(dir.String()) }
+		o.Name, o.Enter = g.filter.Names(), may
+	}
+	o.Mount = func(m *workspace.Mount) bool {
+		return !g.cursor.passed(m.Point) && may(m.Point) && mounts.enter(ctx, m)
+	}
+	return o
 }
 
 // file searches one file. If the page is full it returns the line of the file

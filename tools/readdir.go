@@ -78,7 +78,7 @@ func ReadDir(ctx context.Context, w *workspace.Workspace, in ReadDirIn) (ReadDir
 	if err != nil {
 		return ReadDirOut{}, err
 	}
-	l := lister{snap: s, top: p, cursor: c, room: pageRoom(w, in.Limit), mounts: readable{snap: s, top: p}}
+	l := lister{snap: s, top: p, cursor: c, room: pageRoom(w, in.Limit), mounts: readable{snap: s}}
 	l.out = ReadDirOut{Workspace: string(w.ID()), Path: p.String(), Entries: []DirEntry{}}
 	if err := l.list(ctx, p, max(in.Depth, 1)); err != nil {
 		return ReadDirOut{}, target{w, s, in.Path, p}.explain(ctx, err)
@@ -114,13 +114,20 @@ func (l *lister) list(ctx context.Context, dir workspace.Path, depth int) error 
 				return err
 			}
 		}
-		if c.Kind == workspace.Dir && depth > 1 && !l.skipped(c.Path) && l.mounts.enter(ctx, c.Path) {
+		if c.Kind == workspace.Dir && depth > 1 && !l.skipped(c.Path) && l.enters(ctx, c.Path) {
 			if err := l.list(ctx, c.Path, depth-1); err != nil || l.out.Truncated {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// enters reports whether to look into a directory: not into a mount that cannot
+// be read.
+func (l *lister) enters(ctx context.Context, dir workspace.Path) bool {
+	m := l.snap.Table.At(dir)
+	return m == nil || l.mounts.enter(ctx, m)
 }
 
 // behind reports whether an entry was on an earlier page.

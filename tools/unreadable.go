@@ -12,21 +12,16 @@ import (
 // cannot be read: that mount is left out, and named.
 type readable struct {
 	snap *workspace.Snapshot
-	top  workspace.Path // what is asked about; its own mount has to be readable
-	out  []string       // the points of the mounts that are left out
+	out  []string // the points of the mounts that are left out
 }
 
-// enter reports whether a list may look into a directory.
-func (r *readable) enter(ctx context.Context, dir workspace.Path) bool {
-	m := r.snap.Table.At(dir)
-	if m == nil || !dir.Below(r.top) {
-		return true
-	}
+// enter reports whether a list may look into a mount.
+func (r *readable) enter(ctx context.Context, m *workspace.Mount) bool {
 	_, err := r.snap.Base(ctx, m)
 	if !errors.Is(err, workspace.Unavailable) && !errors.Is(err, workspace.Corrupt) && !errors.Is(err, workspace.NotExist) {
 		return true // whoever reads meets any other error
 	}
-	r.out = append(r.out, dir.String())
+	r.out = append(r.out, m.Point.String())
 	return false
 }
 

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -111,51 +110,4 @@ func (s *Snapshot) addLower(ctx context.Context, names map[string]Found, dir Pat
 		names[d.Name] = f
 	}
 	return nil
-}
-
-// Walk yields the files, symlinks and submodules at and below a path, sorted by
-// path as bytes, or one error. A directory that enter refuses is not looked
-// into; a nil enter refuses none.
-func (s *Snapshot) Walk(ctx context.Context, top Path, enter func(Path) bool) iter.Seq2[Found, error] {
-	return func(yield func(Found, error) bool) {
-		f, err := s.Lookup(ctx, top)
-		if err != nil {
-			yield(Found{}, err)
-			return
-		}
-		s.walk(ctx, f, enter, yield)
-	}
-}
-
-// walk reports whether the walk goes on.
-func (s *Snapshot) walk(ctx context.Context, f Found, enter func(Path) bool, yield func(Found, error) bool) bool {
-	if f.Kind != Dir {
-		return yield(f, nil)
-	}
-	if enter != nil && !enter(f.Path) {
-		return true
-	}
-	if err := ctx.Err(); err != nil {
-		return yield(Found{}, err) && false
-	}
-	children, err := s.readDir(ctx, f.Path)
-	if err != nil {
-		return yield(Found{}, err) && false
-	}
-	// A directory sorts as if its name ended in a slash, as in git's trees: so
-	// the walk comes out in the order of whole paths.
-	slices.SortFunc(children, func(a, b Found) int { return strings.Compare(a.sortKey(), b.sortKey()) })
-	for _, c := range children {
-		if !s.walk(ctx, c, enter, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-func (f Found) sortKey() string {
-	if f.Kind == Dir {
-		return string(f.Path) + "/"
-	}
-	return string(f.Path)
 }

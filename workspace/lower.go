@@ -35,12 +35,29 @@ type Tree interface {
 	// ReadDir returns the entries of a directory sorted by name, as bytes.
 	// NotExist if nothing is there, NotDir if it is no directory.
 	ReadDir(ctx context.Context, path string) ([]DirEntry, error)
+	// List calls yield for each file, symlink and submodule that a listing asks
+	// for, in the order of their paths as bytes, until it returns false. Where
+	// there is no directory there is nothing to list.
+	List(ctx context.Context, l Listing, yield func(path string, n Node) bool) error
 	// Read returns a blob's content, shared: the caller does not modify it. One
 	// that the repository lacks is Corrupt and ErrMissing, as is a directory whose
 	// entries it lacks, for every method.
 	Read(ctx context.Context, blob OID) ([]byte, error)
 	// Size returns a blob's length without reading all of it.
 	Size(ctx context.Context, blob OID) (int64, error)
+}
+
+// Listing says what of a Tree to list.
+type Listing struct {
+	Dir   string // the directory to list what is below
+	Under string // what each path begins with, in front of its path in the tree
+	After string // with Under: only paths that come after this one
+	// Name, if not nil, says whether to list a file with a name, the last segment
+	// of its path.
+	Name func(name string) bool
+	// Enter, if not nil, may be asked about a directory, with Under, before what
+	// is below it is listed: false leaves that out.
+	Enter func(dir string) bool
 }
 
 // LookupsTree is a Tree that looks up many paths in one walk.

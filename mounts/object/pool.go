@@ -15,6 +15,7 @@ import (
 // Pool is what the stores of one process share. It is safe for concurrent use.
 type Pool struct {
 	trees   *lru[workspace.OID, *Tree]
+	flats   *lru[flatKey, *Flat]
 	blobs   *lru[workspace.OID, []byte]
 	commits *lru[commitKey, *Commit]
 	bases   *lru[baseKey, base]
@@ -61,8 +62,9 @@ func NewPool(cache, maxObject int64) *Pool {
 	}
 	byID := func(id workspace.OID) uint8 { return id[len(id)-1] }
 	return &Pool{
-		trees:     newLRU[workspace.OID, *Tree](cache*3/8, byID),
-		blobs:     newLRU[workspace.OID, []byte](cache*3/8, byID),
+		trees:     newLRU[workspace.OID, *Tree](cache/4, byID),
+		flats:     newLRU[flatKey, *Flat](cache/4, func(k flatKey) uint8 { return byID(k.id) }),
+		blobs:     newLRU[workspace.OID, []byte](cache/4, byID),
 		commits:   newLRU[commitKey, *Commit](cache/16, func(k commitKey) uint8 { return byID(k.id) }),
 		bases:     newLRU[baseKey, base](cache*3/16, func(k baseKey) uint8 { return uint8(k.offset ^ k.offset>>8) }),
 		maxObject: maxObject,

@@ -76,6 +76,31 @@ func (p *Pattern) Match(path string) bool {
 	return slices.ContainsFunc(p.alternatives, func(a alternative) bool { return a.match(path) })
 }
 
+// Names returns a function that reports whether any path with a name, its last
+// segment, can match; nil if that holds for all. It never denies a possible
+// match.
+func (p *Pattern) Names() func(name string) bool {
+	last := make([]segment, len(p.alternatives))
+	for i, a := range p.alternatives {
+		n := len(a.segments)
+		if n == 0 || a.segments[n-1].deep {
+			return nil
+		}
+		last[i] = a.segments[n-1]
+	}
+	if suffix, ok := last[0].onlySuffix(); ok && len(last) == 1 {
+		return func(name string) bool { return strings.HasSuffix(name, suffix) }
+	}
+	return func(name string) bool {
+		for i := range last {
+			if last[i].match(name) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
 // Prefix returns the longest path, by whole segments, that every match is at or
 // below: "/" or "" if there is no narrower one.
 func (p *Pattern) Prefix() string { return p.prefix }

@@ -49,6 +49,12 @@ func (s segment) suffix() string {
 	return ""
 }
 
+// onlySuffix is the suffix if that alone decides whether a name matches.
+func (s segment) onlySuffix() (string, bool) {
+	ok := len(s.tokens) == 2 && s.tokens[0].kind == star && s.tokens[1].kind == literal
+	return s.suffix(), ok
+}
+
 // match reports whether a segment that is not deep matches a name. It goes back
 // to the last star only, since that one could take whatever an earlier one took.
 func (s segment) match(name string) bool {
