@@ -13,9 +13,10 @@ import (
 // A published one never changes: the next is made from a clone.
 type Catalog struct {
 	Seq        Seq
-	Born       bool // whether the project exists
-	Repos      map[RepoPath]Repo
+	Born       bool              // whether the project exists
+	Repos      map[RepoPath]Repo // shared between catalogs until one of them changes
 	Unread     Seq
+	reposAt    Seq // of the record that Repos last changed with
 	workspaces btree.Map[ID, Listed]
 }
 
@@ -99,7 +100,7 @@ func (c *Catalog) reduceRepo(r Record, path RepoPath) {
 	if r.Type == RepoRemoved {
 		if repo, ok := c.Repos[path]; ok {
 			repo.Removed = true
-			c.Repos[path] = repo
+			c.setRepo(repo)
 		}
 		return
 	}
@@ -110,12 +111,19 @@ func (c *Catalog) reduceRepo(r Record, path RepoPath) {
 	if _, err := ParsePolicy(string(p.Policy)); err != nil {
 		return
 	}
-	c.Repos[path] = Repo{Path: path, Source: Source{p.Location, p.Managed}, Branch: p.Branch, Policy: p.Policy}
+	c.setRepo(Repo{Path: path, Source: Source{p.Location, p.Managed}, Branch: p.Branch, Policy: p.Policy})
+}
+
+// setRepo changes a repo under the record at Seq.
+func (c *Catalog) setRepo(r Repo) {
+	c.Repos = maps.Clone(c.Repos)
+	c.Repos[r.Path] = r
+	c.reposAt = c.Seq
 }
 
 // clone returns a catalog that may be changed.
 func (c *Catalog) clone() *Catalog {
-	next := &Catalog{Seq: c.Seq, Born: c.Born, Unread: c.Unread, Repos: maps.Clone(c.Repos), workspaces: *c.workspaces.Copy()}
+	next := &Catalog{Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, workspaces: *c.workspaces.Copy()}
 	if next.Repos == nil {
 		next.Repos = map[RepoPath]Repo{}
 	}

@@ -28,10 +28,10 @@ type live struct {
 	mu    sync.Mutex // guards what follows; taken last
 	state *State
 	table *Table
-	drawn *Catalog // the catalog that table was derived from
-	saved Seq      // of the newest checkpoint
-	told  Seq      // up to which sessions forgot what records took away
-	fails error    // why the stream could not be read to its end
+	drawn Seq   // of the repos that table was derived from
+	saved Seq   // of the newest checkpoint
+	told  Seq   // up to which sessions forgot what records took away
+	fails error // why the stream could not be read to its end
 	used  time.Time
 }
 
@@ -120,7 +120,7 @@ func (l *live) evict(since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fails == nil && l.used.Before(since) {
-		l.state, l.table, l.drawn, l.saved = NewState(), nil, nil, 0
+		l.state, l.table, l.saved = NewState(), nil, 0
 		l.fails = errUnloaded
 		l.held.drop()
 	}
@@ -278,8 +278,8 @@ func (l *live) snapshot(ctx context.Context) (*Snapshot, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}
-	if l.table == nil || l.drawn != c {
-		l.table, l.drawn = derive(c.Repos, l.state), c
+	if l.table == nil || l.drawn != c.reposAt {
+		l.table, l.drawn = derive(c.Repos, l.state), c.reposAt
 	}
 	return newSnapshot(l, l.state, l.table), nil
 }
