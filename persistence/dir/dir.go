@@ -38,7 +38,8 @@ import (
 // one process and between processes.
 type Blobs struct {
 	root string
-	// synced tells of each of the 256 directories that its name is durable.
+	// synced tells of each of the 256 directories that its name is durable, and
+	// that of root too.
 	synced [256]atomic.Bool
 }
 
@@ -66,7 +67,7 @@ func OpenAsIs(root string) (*Blobs, error) {
 	if err := os.MkdirAll(b.tmp(), 0o700); err != nil {
 		return nil, disk.Fault("make the directory of contents", err)
 	}
-	return b, errors.Join(disk.SyncDir(filepath.Dir(root)), disk.SyncDir(root))
+	return b, nil // names are made durable with what is stored under them
 }
 
 func (b *Blobs) tmp() string { return filepath.Join(b.root, "tmp") }
@@ -195,7 +196,7 @@ func (b *Blobs) sync(id workspace.OID) error {
 		return err
 	}
 	if synced := &b.synced[id[0]]; !synced.Load() {
-		if err := disk.SyncDir(b.root); err != nil {
+		if err := errors.Join(disk.SyncDir(b.root), disk.SyncDir(filepath.Dir(b.root))); err != nil {
 			return err
 		}
 		synced.Store(true)

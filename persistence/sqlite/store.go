@@ -118,7 +118,7 @@ func openLocked(ctx context.Context, path string, known []string, fault func(str
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
-	if err := errors.Join(disk.SyncDir(filepath.Dir(path)), disk.Unlock(lock)); err != nil {
+	if err := disk.Unlock(lock); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"carrel.dev/persistence/internal/disk"
@@ -30,6 +31,7 @@ type writer struct {
 	version int      // of the schema that this program knows
 	turn    *os.File // the database's lock file, whose holder alone may begin
 	fault   func(point string) error
+	named   bool // the database's name is durable
 
 	// jobs has no buffer: a job that nobody took is still its sender's, who may
 	// give up without leaving anything.
@@ -231,6 +233,9 @@ func (w *writer) gather(first *job) []*job {
 // begin starts a transaction on a schema that this program knows. It waits for
 // the database while whoever waits for the job does.
 func (w *writer) begin(j *job) error {
+	if err := w.name(); err != nil {
+		return err
+	}
 	if err := w.takeTurn(j); err != nil {
 		return errors.Join(err, disk.Unlock(w.turn))
 	}
@@ -244,6 +249,17 @@ func (w *writer) begin(j *job) error {
 		return errors.Join(err, execute(w.sql.rollback))
 	}
 	return nil
+}
+
+// name makes the database's name durable before the first transaction, whoever
+// made the file: a process that only reads need not.
+func (w *writer) name() error {
+	if w.named {
+		return nil
+	}
+	err := disk.SyncDir(filepath.Dir(w.turn.Name()))
+	w.named = err == nil
+	return err
 }
 
 // takeTurn begins a transaction. Whoever comes by when the database is free
