@@ -142,6 +142,7 @@ type grepper struct {
 	filter  *globs.Pattern // nil for every file
 	cursor  cursor
 	room    *room
+	last    workspace.Path // that the page is done with
 	out     GrepOut
 }
 
@@ -149,40 +150,62 @@ type grepper struct {
 func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 	mounts := readable{snap: g.snap}
 	defer func() { g.out.Unreadable = mounts.out }()
-	var last workspace.Path
-	meter := workspace.MeterOf(ctx)
+	ahead := firstAhead
+	var batch []looked
 	for f, err := range g.snap.Walk(ctx, top, g.narrow(ctx, &mounts)) {
 		if err != nil {
-			return err
+			return g.failed(ctx, batch, err)
 		}
-		if f.Path < g.cursor.After || f.Path == g.cursor.After && g.cursor.Line == 0 || g.filter != nil && !g.filter.Match(f.Path.String()) {
+		if f.Path < g.cursor.After || g.filter != nil && !g.filter.Match(f.Path.String()) {
 			continue
 		}
-		if f.Path != top { // a file that is named is searched whatever git thinks of it
-			ignored, err := g.snap.Ignored(ctx, f)
-			if err != nil {
-				return err
-			}
-			if ignored {
-				g.out.Ignored++
-				continue
-			}
+		// A file that is named is searched whatever git thinks of it.
+		batch = append(batch, looked{found: f, named: f.Path == top})
+		if len(batch) < ahead {
+			continue
 		}
-		line, err := g.file(ctx, f)
-		if err != nil {
+		if full, err := g.take(ctx, batch); full || err != nil {
 			return err
 		}
+		batch, ahead = batch[:0], min(2*ahead, mostAhead)
+	}
+	_, err := g.take(ctx, batch)
+	return err
+}
+
+// failed is search when the walk ended early: what came before the failure may
+// fill the page.
+func (g *grepper) failed(ctx context.Context, batch []looked, failure error) error {
+	if full, err := g.take(ctx, batch); full || err != nil {
+		return err
+	}
+	return failure
+}
+
+// take looks at files and adds them to the page in order. It reports whether the
+// page is full.
+func (g *grepper) take(ctx context.Context, batch []looked) (full bool, err error) {
+	g.lookAhead(ctx, batch)
+	meter := workspace.MeterOf(ctx)
+	for i := range batch {
+		line, err := g.file(ctx, &batch[i])
+		if err != nil {
+			return false, err
+		}
 		meter.Step()
+		f := batch[i].found
 		if g.out.Truncated {
 			if line > 0 {
-				last = f.Path
+				g.last = f.Path
 			}
-			g.out.NextCursor = g.cursor.next(g.ws, g.snap, last, line)
-			return nil
+			g.out.NextCursor = g.cursor.next(g.ws, g.snap, g.last, line)
+			return true, nil
 		}
-		last = f.Path
+		if !batch[i].ignored {
+			g.last = f.Path
+		}
 	}
-	return nil
+	return false, nil
 }
 
 // narrow says what of a walk to leave out. The file that a cursor stands in is
@@ -203,51 +226,44 @@ func (g *grepper) narrow(ctx context.Context, mounts *readable) *workspace.WalkO
 	return o
 }
 
-// file searches one file. If the page is full it returns the line of the file
-// after which the next page goes on, 0 for its start.
-func (g *grepper) file(ctx context.Context, f workspace.Found) (line int, err error) {
-	if f.Kind != workspace.File {
-		g.out.Skipped++
+// file adds one file that was looked at. If the page is full it returns the line
+// of the file after which the next page goes on, 0 for its start.
+func (g *grepper) file(ctx context.Context, l *looked) (line int, err error) {
+	switch {
+	case l.err != nil:
+		return 0, l.err
+	case l.ignored:
+		g.out.Ignored++
 		return 0, nil
-	}
-	length, err := g.snap.Size(ctx, f)
-	if err != nil {
-		return 0, err
-	}
-	if length > g.ws.Project().Host().Limits().FileBytes {
-		g.out.Skipped++
-		return 0, nil
-	}
-	content, err := g.snap.Content(ctx, f)
-	if err != nil {
-		return 0, err
-	}
-	if !greps.IsText(content) {
+	case l.skipped:
 		g.out.Skipped++
 		return 0, nil
 	}
 	g.out.Files++
+	if !l.matches {
+		return 0, nil
+	}
+	content, err := g.contentOf(ctx, l)
+	if err != nil {
+		return 0, err
+	}
 	switch g.in.Mode {
 	case grepFiles:
-		return 0, g.name(ctx, f, content)
+		g.name(l.found)
+		return 0, nil
 	case grepCount:
-		return 0, g.count(ctx, f, content)
+		return 0, g.count(ctx, l.found, content)
 	}
-	return g.lines(ctx, f, content)
+	return g.lines(ctx, l.found, content)
 }
 
-func (g *grepper) name(ctx context.Context, f workspace.Found, content []byte) error {
-	any, err := g.matcher.Any(ctx, content)
-	if err != nil || !any {
-		return err
-	}
+func (g *grepper) name(f workspace.Found) {
 	if !g.room.take(len(f.Path) + 8) {
 		g.out.Truncated = true
-		return nil
+		return
 	}
 	g.out.Paths = append(g.out.Paths, f.Path.String())
 	g.out.text = append(g.out.text, shown(f.Path.String()))
-	return nil
 }
 
 func (g *grepper) count(ctx context.Context, f workspace.Found, content []byte) error {
@@ -273,9 +289,8 @@ func (g *grepper) lines(ctx context.Context, f workspace.Found, content []byte) 
 		line = g.cursor.Line
 	}
 	if limits.Matches == 0 {
-		any, err := g.matcher.Any(ctx, content)
-		g.out.Truncated = any
-		return 0, err
+		g.out.Truncated = true
+		return 0, nil
 	}
 	matches, more, err := g.matcher.File(ctx, content, limits)
 	if err != nil || len(matches) == 0 {

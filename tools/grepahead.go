@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	greps "carrel.dev/tools/grep"
+	"carrel.dev/workspace"
+)
+
+// How many files are looked at before the page takes them: few at first, since
+// they may fill it.
+const (
+	firstAhead = 16
+	mostAhead  = 512
+	// mostLookers bounds how many of a machine's processors one search takes.
+	mostLookers = 4
+	// keptContent is the largest content, in bytes, that is kept until the page
+	// takes its file; a larger one is read again.
+	keptContent = 64 << 10
+)
+
+// looked is a file that was looked at ahead of the page.
+type looked struct {
+	found   workspace.Found
+	named   bool // by the caller
+	ignored bool // by git
+	skipped bool // not searched: no text, or too large
+	matches bool
+	content []byte // nil if it is not kept
+	err     error
+}
+
+// lookAhead looks at files, several at once.
+func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
+	var next atomic.Int64
+	look := func() {
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(batch) {
+				return
+			}
+			batch[i].err = g.look(ctx, &batch[i])
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), mostLookers, len(batch)) - 1 {
+		others.Go(look)
+	}
+	look()
+	others.Wait()
+	if err := ctx.Err(); err != nil && len(batch) > 0 {
+		batch[0].err = err // some were not looked at
+	}
+}
+
+// look says of one file whether it matches.
+func (g *grepper) look(ctx context.Context, l *looked) (err error) {
+	if !l.named {
+		if l.ignored, err = g.snap.Ignored(ctx, l.found); l.ignored || err != nil {
+			return err
+		}
+	}
+	if l.skipped = l.found.Kind != workspace.File; l.skipped {
+		return nil
+	}
+	size, err := g.snap.Size(ctx, l.found)
+	if err != nil {
+		return err
+	}
+	if l.skipped = size > g.ws.Project().Host().Limits().FileBytes; l.skipped {
+		return nil
+	}
+	content, err := g.snap.Content(ctx, l.found)
+	if err != nil {
+		return err
+	}
+	if l.skipped = !greps.IsText(content); l.skipped {
+		return nil
+	}
+	l.matches, err = g.matcher.Any(ctx, content)
+	if len(content) <= keptContent {
+		l.content = content
+	}
+	return err
+}
+
+// contentOf returns the content of a file that was looked at.
+func (g *grepper) contentOf(ctx context.Context, l *looked) ([]byte, error) {
+	if l.content != nil {
+		return l.content, nil
+	}
+	return g.snap.Content(ctx, l.found)
+}
