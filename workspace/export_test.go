@@ -6,3 +6,10 @@ func (w *Workspace) InMemory() bool {
 	defer w.live.mu.Unlock()
 	return w.live.fails == nil
 }
+
+// Kept is how many of a project's workspaces take memory.
+func (p *Project) Kept() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.live) + len(p.idle)
+}

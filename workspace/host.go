@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"weak"
 )
 
 // StoreWithFeed is what a Host keeps its events in.
@@ -117,7 +118,7 @@ func (h *Host) Project(ctx context.Context, name string) (*Project, error) {
 	h.mu.Lock()
 	p := h.projects[name]
 	if p == nil {
-		p = &Project{host: h, name: name, live: map[ID]*live{}, catalog: (&Catalog{}).clone()}
+		p = &Project{host: h, name: name, live: map[ID]*live{}, idle: map[ID]weak.Pointer[live]{}, catalog: (&Catalog{}).clone()}
 		h.projects[name] = p
 	}
 	h.mu.Unlock()
@@ -158,6 +159,10 @@ func (h *Host) catchUp(ctx context.Context) error {
 	}
 }
 
+// longIdle is after how many times IdleAfter it is forgotten what a workspace
+// without sessions gave to whom.
+const longIdle = 16
+
 // evict looks, a few times in the span after which a workspace counts as idle,
 // for those that do. The caller holds feed.
 func (h *Host) evict() {
@@ -167,7 +172,7 @@ func (h *Host) evict() {
 	}
 	h.swept = now
 	for _, p := range h.all() {
-		p.evict(now.Add(-h.cfg.IdleAfter))
+		p.evict(now.Add(-h.cfg.IdleAfter), now.Add(-longIdle*h.cfg.IdleAfter))
 	}
 }
 

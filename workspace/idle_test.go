@@ -3,6 +3,8 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -102,6 +104,54 @@ func TestIdleWorkspaceKeepsWhatWasServed(t *testing.T) {
 			w.write("/repos/app/b", "mine\n")
 			w.commit("/repos/app", "/repos/app/b")
 		})
+	}
+}
+
+// An idle workspace that no handle and no session refers to takes no memory at
+// all; one with a handle is the same for whoever asks for it, and follows what
+// others do.
+func TestIdleWorkspacesCostNothing(t *testing.T) {
+	b, pass := idleBench(t)
+	busy := b.create("/agents/busy", nil)
+	for i := range 100 {
+		b.create(fmt.Sprint("/agents/", i), nil)
+	}
+	handle := b.create("/agents/held", nil)
+	busy.read("/repos/app/a")
+	pass(24 * time.Hour)
+	busy.read("/repos/app/a")
+	deadline := time.Now().Add(time.Minute)
+	for b.project.Kept() > 2 && time.Now().Before(deadline) {
+		runtime.GC() // the handles are gone, and what they kept goes with them
+		time.Sleep(time.Millisecond)
+	}
+	if got := b.project.Kept(); got != 2 {
+		t.Errorf("%d workspaces take memory, want the busy one and the one with a handle", got)
+	}
+	again, err := b.project.Workspace(t.Context(), "/agents/held", Caller{Session: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&space{t, again}).write("/workspace/x", "1\n")
+	if got := handle.read("/workspace/x"); got != "1\n" {
+		t.Errorf("the handle reads %q", got)
+	}
+	pass(24 * time.Hour)
+	busy.read("/repos/app/a")
+	if handle.InMemory() {
+		t.Error("still in memory")
+	}
+	handle.write("/workspace/x", "2\n")
+	if got := (&space{t, again}).read("/workspace/x"); got != "2\n" {
+		t.Errorf("the other handle reads %q", got)
+	}
+	other, err := b.process().Workspace(t.Context(), "/agents/held", Caller{Session: "elsewhere"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&space{t, other}).write("/workspace/x", "3\n")
+	if got := handle.read("/workspace/x"); got != "3\n" {
+		t.Errorf("after another process wrote, the handle reads %q", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type live struct {
 	id      ID
 	served  served
 	held    held
+	idle    atomic.Bool // it is among the project's idle ones
 
 	// chain is held by whoever mutates: one at a time, first in, first out. It is
 	// taken before every other lock. inflight, the commits that this process is
@@ -50,7 +52,7 @@ func (p *Project) workspace(ctx context.Context, id ID) (*live, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	l := p.live[id]
+	l := p.known(id)
 	if l == nil {
 		l = newLive(p, id)
 		p.live[id] = l
@@ -115,15 +117,20 @@ func (l *live) open(s *State) error {
 
 // evict lets go of the state of a workspace that nobody asked for since a time:
 // whoever asks next reads it again. What its sessions were served stays, which
-// no record has.
-func (l *live) evict(since time.Time) {
+// no record has. It reports whether nothing is left that has to stay in memory.
+func (l *live) evict(since, long time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.fails == nil && l.used.Before(since) {
+	if !l.used.Before(since) {
+		return false
+	}
+	if l.fails == nil {
 		l.state, l.table, l.saved = NewState(), nil, 0
 		l.fails = errUnloaded
 		l.held.drop()
 	}
+	anybody, sessions := l.served.has()
+	return !anybody || !sessions && l.used.Before(long)
 }
 
 // read takes in the stream from the newest checkpoint, or from where the state

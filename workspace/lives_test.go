@@ -28,6 +28,13 @@ func (h *hookedStore) Records(ctx context.Context, s StreamID, after Seq) iter.S
 	return h.StoreWithFeed.Records(ctx, s, after)
 }
 
+func (h *hookedStore) Last(ctx context.Context, s StreamID) (Seq, error) {
+	if err := h.hook(s); err != nil {
+		return 0, err
+	}
+	return h.StoreWithFeed.Last(ctx, s)
+}
+
 // onFirstRead starts again with a step that runs when a stream is first read.
 func (b *bench) onFirstRead(stream string, step func() error) {
 	b.t.Helper()

@@ -3,10 +3,12 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 )
 
 // Project is one path namespace with its repos and workspaces. All methods are
@@ -19,6 +21,9 @@ type Project struct {
 	loaded  bool
 	catalog *Catalog
 	live    map[ID]*live
+	// idle are the workspaces that nothing but a handle keeps in memory: whoever
+	// asks for one that a handle has must get the same, for its chain.
+	idle map[ID]weak.Pointer[live]
 
 	published atomic.Pointer[Catalog]
 }
@@ -73,7 +78,11 @@ func (p *Project) handOn(ctx context.Context, r Record) error {
 	if r.Stream.Name == ProjectStream {
 		return p.takeCatalog(ctx, r)
 	}
-	if l := p.live[ID(r.Stream.Name)]; l != nil {
+	l := p.live[ID(r.Stream.Name)]
+	if l == nil {
+		l = p.idle[ID(r.Stream.Name)].Value()
+	}
+	if l != nil {
 		// A failure is the workspace's own: whoever uses it next is told.
 		if err := l.take(ctx, r); err != nil {
 			p.host.cfg.Log.Warn("stream not followed", "workspace", l.id, "err", err)
@@ -82,13 +91,49 @@ func (p *Project) handOn(ctx context.Context, r Record) error {
 	return nil
 }
 
-// evict lets go of the states of workspaces that nobody asked for since a time.
-func (p *Project) evict(since time.Time) {
+// evict lets go of the states of workspaces that nobody asked for since a time,
+// and of all of a workspace that no session has been served anything of, or
+// that nobody asked for since long.
+func (p *Project) evict(since, long time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.live {
-		l.evict(since)
+	for id, l := range p.live {
+		if l.evict(since, long) {
+			delete(p.live, id)
+			p.idle[id] = weak.Make(l)
+			l.idle.Store(true)
+			runtime.AddCleanup(l, p.forgetIdle, id)
+		}
 	}
+}
+
+// forgetIdle runs when no handle has an idle workspace any more.
+func (p *Project) forgetIdle(id ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, ok := p.idle[id]; ok && at.Value() == nil {
+		delete(p.idle, id)
+	}
+}
+
+// known returns a workspace that is in memory, nil if it is not. The caller
+// holds mu.
+func (p *Project) known(id ID) *live {
+	if l := p.live[id]; l != nil {
+		return l
+	}
+	l := p.idle[id].Value()
+	if l != nil {
+		p.wake(l)
+	}
+	return l
+}
+
+// wake keeps an idle workspace in memory again. The caller holds mu.
+func (p *Project) wake(l *live) {
+	delete(p.idle, l.id)
+	p.live[l.id] = l
+	l.idle.Store(false)
 }
 
 // reread takes in what the project's stream holds now, and has the workspaces
@@ -215,7 +260,7 @@ func (p *Project) changeRepo(ctx context.Context, caller Caller, path RepoPath, 
 		if typ == "" || err != nil {
 			return err
 		}
-		last, err := p.end(ctx, string(path))
+		last, err := p.host.cfg.Store.Last(ctx, p.stream(string(path)))
 		if err != nil {
 			return err
 		}
@@ -242,18 +287,6 @@ func (p *Project) changeRepo(ctx context.Context, caller Caller, path RepoPath, 
 		}
 		return p.takeOwn(ctx, records)
 	}
-}
-
-// end returns the seq of a stream's last record.
-func (p *Project) end(ctx context.Context, stream string) (Seq, error) {
-	var last Seq
-	for r, err := range p.host.cfg.Store.Records(ctx, p.stream(stream), 0) {
-		if err != nil {
-			return 0, err
-		}
-		last = r.Seq
-	}
-	return last, nil
 }
 
 // stamp completes an event with who, when and a new id, unless it has them.

@@ -69,6 +69,14 @@ func (s *servedSession) committed(p Path, n Node) {
 // anySession stands for the whole workspace.
 const anySession = ""
 
+// has reports whether anybody was given anything, and a session that goes on.
+func (s *served) has() (anybody, sessions bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	anybody = s.sessions[anySession] != nil
+	return anybody, len(s.sessions) > 1 || len(s.sessions) == 1 && !anybody
+}
+
 // last returns what a session was last given, else what anybody was.
 func (s *served) last(session string, p Path) (version, bool) {
 	s.mu.Lock()

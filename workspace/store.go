@@ -41,6 +41,9 @@ type Store interface {
 	// yields one error.
 	Records(ctx context.Context, s StreamID, after Seq) iter.Seq2[Record, error]
 
+	// Last returns the seq of a stream's newest record, 0 if it has none.
+	Last(ctx context.Context, s StreamID) (Seq, error)
+
 	// Find returns the record of an event id in a stream, or NotExist.
 	Find(ctx context.Context, s StreamID, event string) (Record, error)
 }

@@ -59,12 +59,16 @@ func (w *Workspace) Caller() Caller { return w.caller }
 
 // Snapshot returns the workspace as it is now, with what any process did to it.
 func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
-	if err := w.live.host.catchUp(ctx); err != nil {
+	l := w.live
+	if l.idle.Load() {
+		l.project.keep(l) // it is in use again
+	}
+	if err := l.host.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	s, err := w.live.snapshot(ctx)
+	s, err := l.snapshot(ctx)
 	if err == nil {
-		err = w.live.open(s.State)
+		err = l.open(s.State)
 	}
 	if err != nil {
 		return nil, err
@@ -342,10 +346,10 @@ func (w *Workspace) birth(ctx context.Context, unborn *State, r CreateRequest) e
 func (p *Project) keep(l *live) *live {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if there := p.live[l.id]; there != nil {
+	if there := p.known(l.id); there != nil {
 		return there
 	}
-	p.live[l.id] = l
+	p.wake(l)
 	return l
 }
 

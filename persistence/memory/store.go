@@ -144,6 +144,11 @@ func (s *Store) records(id workspace.StreamID) []workspace.Record {
 	return nil
 }
 
+// Last counts the stream's records.
+func (s *Store) Last(ctx context.Context, id workspace.StreamID) (workspace.Seq, error) {
+	return workspace.Seq(len(s.records(id))), alive(ctx)
+}
+
 // Find looks an event up by its id.
 func (s *Store) Find(ctx context.Context, id workspace.StreamID, event string) (workspace.Record, error) {
 	if err := alive(ctx); err != nil {

@@ -32,7 +32,8 @@ const hasBody = "SELECT size = length(content) FROM bodies WHERE id = ?"
 // reader is the pool of connections that read.
 type reader struct {
 	db                                *sql.DB
-	page, find, since, end, projects  *sql.Stmt
+	page, last, find, since, end      *sql.Stmt
+	projects                          *sql.Stmt
 	openCommits, streams, listBodies  *sql.Stmt
 	openBody, hasBody, loadCheckpoint *sql.Stmt
 	anyCheckpoint                     *sql.Stmt
@@ -48,7 +49,9 @@ func openReader(ctx context.Context, path string) (*reader, error) {
 	r := &reader{db: db}
 	err = retry(ctx, func() error {
 		_, err := prepare(db, map[**sql.Stmt]string{
-			&r.page:     selectRecord + " WHERE s.project = ? AND s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
+			&r.page: selectRecord + " WHERE s.project = ? AND s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?",
+			&r.last: `SELECT coalesce(max(seq), 0) FROM events
+				WHERE stream = (SELECT id FROM streams WHERE project = ? AND name = ?)`,
 			&r.find:     selectRecord + " WHERE s.project = ? AND s.name = ? AND e.id = ?",
 			&r.since:    selectSince,
 			&r.end:      "SELECT coalesce(max(position), 0) FROM events",
@@ -108,6 +111,15 @@ func (r *reader) stream(ctx context.Context, id workspace.StreamID, after worksp
 	}
 	p, err := r.read(ctx, r.page, id.Project, id.Name, int64(after), pageRecords)
 	return p, damaged(id, err)
+}
+
+// Last implements workspace.Store.
+func (s *Store) Last(ctx context.Context, id workspace.StreamID) (workspace.Seq, error) {
+	var last workspace.Seq
+	err := retry(ctx, func() error {
+		return s.reader.last.QueryRowContext(background(), id.Project, id.Name).Scan(&last)
+	})
+	return last, err
 }
 
 // Find implements workspace.Store.

@@ -53,6 +53,7 @@ func TestStore(t *testing.T, open func(t *testing.T) StoreTarget) {
 		{"MissingBodies", testMissingBodies},
 		{"Records", testRecords},
 		{"RecordsManyPages", testRecordsManyPages},
+		{"Newest", testNewest},
 		{"Find", testFind},
 		{"RoundTrip", testRoundTrip},
 		{"Isolation", testIsolation},
@@ -228,6 +229,22 @@ func testRecordsManyPages(t *testing.T, c StoreTarget) {
 	}
 	mustAppend(t, c.Store, batch(stream("/agents/a"), 0, ids...))
 	checkStream(t, c.Store, "/agents/a", ids...)
+}
+
+func testNewest(t *testing.T, c StoreTarget) {
+	a, b := stream("/agents/a"), stream("/agents/b")
+	for i := range workspace.Seq(3) {
+		mustAppend(t, c.Store, batch(a, i, fmt.Sprint(i)))
+	}
+	for s, want := range map[workspace.StreamID]workspace.Seq{a: 3, b: 0} {
+		got, err := c.Store.Last(t.Context(), s)
+		if got != want || err != nil {
+			t.Errorf("%s: got %d, %v, want %d", s.Name, got, err, want)
+		}
+	}
+	if _, err := c.Store.Last(canceled(t), a); workspace.KindOf(err) != workspace.Canceled {
+		t.Errorf("with a context that ended: got %v", err)
+	}
 }
 
 func testFind(t *testing.T, c StoreTarget) {
