@@ -93,10 +93,16 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the durable form. An entry that no writer makes is an error.
 func (e *Entry) UnmarshalJSON(b []byte) error {
 	var j entryJSON
-	if err := json.Unmarshal(b, &j); err != nil {
-		return err
+	err := json.Unmarshal(b, &j)
+	if err == nil {
+		*e, err = j.entry()
 	}
-	*e = Entry{Kind: j.Kind, OID: deref(j.OID), Size: j.Size, Mode: j.Mode, Modified: deref(j.Modified)}
+	return err
+}
+
+// entry returns what the durable form says.
+func (j *entryJSON) entry() (Entry, error) {
+	e := Entry{Kind: j.Kind, OID: deref(j.OID), Size: j.Size, Mode: j.Mode, Modified: deref(j.Modified)}
 	if j.Owner != nil {
 		e.Owner = Owner{j.Owner.Mount, j.Owner.Repo}
 	}
@@ -106,13 +112,13 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 	switch e.Kind {
 	case File, Symlink:
 		if e.OID.IsZero() || e.Mode.Kind() != e.Kind {
-			return Errorf(Invalid, "a %s entry without an id or with mode %o", e.Kind, e.Mode)
+			return Entry{}, Errorf(Invalid, "a %s entry without an id or with mode %o", e.Kind, e.Mode)
 		}
 	case Dir, Whiteout:
 	default:
-		return Errorf(Invalid, "unknown kind of entry %q", e.Kind)
+		return Entry{}, Errorf(Invalid, "unknown kind of entry %q", e.Kind)
 	}
-	return nil
+	return e, nil
 }
 
 func optional[T comparable](v T) *T {

@@ -151,9 +151,10 @@ func (l *live) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.forget(r)
+		p := payloadOf(r)
+		l.forget(r, p)
 		if r.Seq > l.state.Seq {
-			l.state = Reduce(l.state, r)
+			l.state = l.state.reduce(r, p)
 		}
 	}
 	l.told = max(l.told, l.state.Seq)
@@ -179,8 +180,9 @@ func (l *live) take(ctx context.Context, r Record) error {
 		l.fails = err
 		return err
 	}
-	l.forget(r)
-	l.state = Reduce(l.state, r)
+	p := payloadOf(r)
+	l.forget(r, p)
+	l.state = l.state.reduce(r, p)
 	if l.table != nil && redraws(l.table, r) {
 		l.table = nil
 	}
@@ -191,17 +193,16 @@ func (l *live) take(ctx context.Context, r Record) error {
 // forget drops what sessions were served and a record, of whatever process, has
 // taken away: versions that were never committed are no base for a write. A
 // record that is read again takes nothing away from what was served since.
-func (l *live) forget(r Record) {
+func (l *live) forget(r Record, p payload) {
 	if r.Seq <= l.told {
 		return
 	}
 	l.told = r.Seq
-	switch r.Type {
-	case WorkspaceChanged:
-		p, err := decode[Changed](r)
-		if err != nil {
-			return
-		}
+	if p.err != nil {
+		return
+	}
+	switch p := p.value.(type) {
+	case Changed:
 		for _, d := range p.Drop {
 			l.served.forget(d)
 		}
@@ -210,19 +211,11 @@ func (l *live) forget(r Record) {
 				l.served.forget(c.Path)
 			}
 		}
-	case WorkspaceConfigured:
-		p, err := decode[Configured](r)
-		if err != nil {
-			return
-		}
+	case Configured:
 		for key := range p.Mounts {
 			l.served.forgetAll(Path(key)) // it may be another repo from now on
 		}
-	case WorkspaceCommitted:
-		p, err := decode[Committed](r)
-		if err != nil {
-			return
-		}
+	case Committed:
 		for _, c := range p.Changes {
 			switch {
 			case c.After != nil: // rewritten since, on what was committed

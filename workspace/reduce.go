@@ -10,7 +10,10 @@ import (
 // Reduce returns the state after a record. It is pure and total: a record of
 // another domain is passed over, a malformed one is skipped with a diagnostic,
 // and one that only a newer Carrel understands marks the state as unread.
-func Reduce(s *State, r Record) *State {
+func Reduce(s *State, r Record) *State { return s.reduce(r, payloadOf(r)) }
+
+// reduce is Reduce of a record whose payload is decoded.
+func (s *State) reduce(r Record, p payload) *State {
 	next := *s
 	next.Seq = r.Seq
 	switch {
@@ -22,7 +25,7 @@ func Reduce(s *State, r Record) *State {
 		}
 		return &next
 	}
-	if err := next.take(r); err != nil {
+	if err := next.take(r, p); err != nil {
 		skipped := *s
 		skipped.Seq = r.Seq
 		skipped.diagnose(r, err.Error())
@@ -38,57 +41,104 @@ func isOurs(typ string) bool {
 	return len(typ) > len(domain) && typ[:len(domain)] == domain
 }
 
-// take changes s, which nobody else has seen yet, by one record.
-func (s *State) take(r Record) error {
-	if !s.Born && r.Type != WorkspaceCreated {
-		return Errorf(Invalid, "%s before the workspace was created", r.Type)
-	}
+// payload is what a record of a workspace says, decoded: one of the structs that
+// event.go has for its type.
+type payload struct {
+	value any
+	err   error
+}
+
+// payloadOf decodes the payload of a record; that of an event without one, or of
+// another domain, is nothing.
+func payloadOf(r Record) (p payload) {
 	switch r.Type {
 	case WorkspaceCreated:
-		return s.takeCreated(r)
+		p.value, p.err = decode[Created](r)
 	case WorkspaceConfigured:
-		return s.takeConfigured(r)
+		p.value, p.err = decode[Configured](r)
 	case WorkspaceChanged:
-		return s.takeChanged(r)
+		p.value, p.err = decodeEffect(r)
 	case WorkspaceCommitting:
-		return s.takeCommitting(r)
+		p.value, p.err = decode[Committing](r)
 	case WorkspaceCommitted:
-		return s.takeCommitted(r)
+		p.value, p.err = decode[Committed](r)
 	case WorkspaceCommitDrop:
-		p, err := decode[CommitDropped](r)
-		if err != nil {
-			return err
-		}
-		s.endIntent(p.Key)
-	case WorkspaceDeleted:
-		s.Deleted = true
+		p.value, p.err = decode[CommitDropped](r)
 	}
-	return nil
+	return p
 }
 
 // decode reads a record's payload.
 func decode[T any](r Record) (T, error) {
 	var p T
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
-		return p, Errorf(Invalid, "malformed %s: %w", r.Type, err)
+		return p, malformed(r, err)
 	}
 	return p, nil
 }
 
-func (s *State) takeCreated(r Record) error {
-	p, err := decode[Created](r)
-	if err != nil || s.Born {
-		return err // a second birth says nothing new
+func malformed(r Record, err error) error { return Errorf(Invalid, "malformed %s: %w", r.Type, err) }
+
+// decodeEffect reads what a change did and not what was there before, which is
+// for readers of the history. It is the most frequent record by far.
+func decodeEffect(r Record) (Changed, error) {
+	type change struct {
+		Path  Path       `json:"path"`
+		After *entryJSON `json:"after"`
 	}
-	s.Born, s.BornAt, s.Digest = true, r.At, p.Digest
+	effect, err := decode[struct {
+		Drop    []Path   `json:"drop"`
+		Changes []change `json:"changes"`
+	}](r)
+	if err != nil {
+		return Changed{}, err
+	}
+	p := Changed{Drop: effect.Drop, Changes: make([]PathChange, len(effect.Changes))}
+	for i, c := range effect.Changes {
+		p.Changes[i].Path = c.Path
+		if c.After == nil {
+			continue
+		}
+		e, err := c.After.entry()
+		if err != nil {
+			return Changed{}, malformed(r, err)
+		}
+		p.Changes[i].After = &e
+	}
+	return p, nil
+}
+
+// take changes s, which nobody else has seen yet, by one record.
+func (s *State) take(r Record, p payload) error {
+	if !s.Born && r.Type != WorkspaceCreated {
+		return Errorf(Invalid, "%s before the workspace was created", r.Type)
+	}
+	if p.err != nil {
+		return p.err
+	}
+	switch p := p.value.(type) {
+	case Created:
+		if !s.Born { // a second birth says nothing new
+			s.Born, s.BornAt, s.Digest = true, r.At, p.Digest
+		}
+	case Configured:
+		return s.takeConfigured(p)
+	case Changed:
+		return s.takeChanged(r, p)
+	case Committing:
+		s.takeCommitting(p)
+	case Committed:
+		return s.takeCommitted(r, p)
+	case CommitDropped:
+		s.endIntent(p.Key)
+	}
+	if r.Type == WorkspaceDeleted {
+		s.Deleted = true
+	}
 	return nil
 }
 
-func (s *State) takeConfigured(r Record) error {
-	p, err := decode[Configured](r)
-	if err != nil {
-		return err
-	}
+func (s *State) takeConfigured(p Configured) error {
 	devs := maps.Clone(s.Deviations)
 	if devs == nil {
 		devs = map[Path]Deviation{}
@@ -115,11 +165,7 @@ func (s *State) takeConfigured(r Record) error {
 	return nil
 }
 
-func (s *State) takeChanged(r Record) error {
-	p, err := decode[Changed](r)
-	if err != nil {
-		return err
-	}
+func (s *State) takeChanged(r Record, p Changed) error {
 	u := s.Upper.copy()
 	for _, d := range p.Drop {
 		u.removeTree(d)
@@ -151,24 +197,15 @@ func (u *Upper) takeAll(changes []PathChange, r Record) error {
 	return nil
 }
 
-func (s *State) takeCommitting(r Record) error {
-	p, err := decode[Committing](r)
-	if err != nil {
-		return err
-	}
+func (s *State) takeCommitting(p Committing) {
 	s.Intents = maps.Clone(s.Intents)
 	if s.Intents == nil {
 		s.Intents = map[string]Committing{}
 	}
 	s.Intents[p.Key] = p
-	return nil
 }
 
-func (s *State) takeCommitted(r Record) error {
-	p, err := decode[Committed](r)
-	if err != nil {
-		return err
-	}
+func (s *State) takeCommitted(r Record, p Committed) error {
 	intent, ok := s.Intents[p.Key]
 	if !ok {
 		return Errorf(Invalid, "%s without an intent %q", r.Type, p.Key)
