@@ -45,6 +45,9 @@ func take(raw json.RawMessage, name string, in any) (without json.RawMessage, er
 // cut returns the last value of a member, the object without it, and how often
 // it was there.
 func cut(raw json.RawMessage, name string) (value, without json.RawMessage, times int) {
+	if bytes.IndexByte(raw, '\\') < 0 && !bytes.Contains(raw, []byte(`"`+name+`"`)) {
+		return nil, raw, 0 // no key is spelled with escapes, and none without
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, raw, 0

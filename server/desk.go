@@ -32,11 +32,13 @@ type Desk struct {
 	tools []*tools.Tool
 	// byName finds a tool by either spelling of its name.
 	byName map[string]*tools.Tool
+	// named are the tools whose results name their workspace themselves.
+	named map[*tools.Tool]bool
 }
 
 // New returns a Desk.
 func New(cfg *Config) *Desk {
-	d := &Desk{cfg: *cfg, tools: tools.All(), byName: map[string]*tools.Tool{}}
+	d := &Desk{cfg: *cfg, tools: tools.All(), byName: map[string]*tools.Tool{}, named: map[*tools.Tool]bool{}}
 	if d.cfg.Log == nil {
 		d.cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -49,6 +51,7 @@ func New(cfg *Config) *Desk {
 		d.cfg.NewID = rand.Text
 	}
 	for _, t := range d.tools {
+		d.named[t] = hasWorkspace(t.Out)
 		for _, s := range [...]Spelling{Dotted, Underscore} {
 			d.byName[s.Of(t.Name)] = t
 		}

@@ -49,7 +49,7 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 	if err != nil {
 		return v.failed(t, err)
 	}
-	if id != "" && !hasWorkspace(t.Out) {
+	if id != "" && !v.session.desk.named[t] {
 		value, _ := json.Marshal(id) // a string always encodes
 		fields = insert(fields, "workspace", value)
 	}

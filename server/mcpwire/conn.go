@@ -23,6 +23,7 @@ type conn struct {
 	room      *semaphore.Weighted // for requests; clients may share it
 	stream    sink                // where all answers go; nil if each goes with its request
 	answers   chan struct{}       // has an item for each call on the stream
+	work      chan func()         // takes a job while somebody waits for one
 	gone      chan struct{}       // closed by end
 	over      chan struct{}       // closed once the client is gone and nothing of it runs
 
@@ -47,6 +48,7 @@ func (s *Server) connect(room *semaphore.Weighted, bound workspace.ID, stateless
 			Actor: s.cfg.Actor, Tools: server.ToolSet(s.cfg.Tools), Workspace: bound, Stateless: stateless,
 		}),
 		room:     room,
+		work:     make(chan func()),
 		gone:     make(chan struct{}),
 		over:     make(chan struct{}),
 		inFlight: map[string][]*call{},
@@ -150,7 +152,7 @@ func (c *conn) finish(broken <-chan struct{}) {
 	c.server.cfg.Log.Warn("calls were still running at the end", "session", c.session.ID())
 }
 
-// start handles a request in a goroutine of its own, answers it on the stream, and
+// start handles a request beside others, answers it on the stream, and
 // calls over at the end. What follows initialize may depend on it, so that is
 // handled at once and only answered there.
 func (c *conn) start(ctx context.Context, m message, over func()) {
@@ -163,7 +165,7 @@ func (c *conn) start(ctx context.Context, m message, over func()) {
 	if m.method == string(mcp.MethodInitialize) {
 		ready = k.handle(ctx)
 	}
-	go func() {
+	c.run(func() {
 		defer over()
 		defer c.forget(k)
 		if ready == nil {
@@ -171,7 +173,37 @@ func (c *conn) start(ctx context.Context, m message, over func()) {
 		} else {
 			k.answer(ready)
 		}
-	}()
+	})
+}
+
+// workerRest is how long a goroutine that has run a job waits for another one.
+const workerRest = time.Second
+
+// run runs a job in a goroutine of its own: one that waits, whose stack has grown
+// to what jobs need, or a new one.
+func (c *conn) run(job func()) {
+	select {
+	case c.work <- job:
+	default:
+		go c.runAll(job)
+	}
+}
+
+// runAll runs a job, and those that come while it waits.
+func (c *conn) runAll(job func()) {
+	rest := time.NewTimer(workerRest)
+	defer rest.Stop()
+	for {
+		job()
+		rest.Reset(workerRest)
+		select {
+		case job = <-c.work:
+		case <-rest.C:
+			return
+		case <-c.gone:
+			return
+		}
+	}
 }
 
 // admit makes a call of a request, which notifications/cancelled can end; nil if

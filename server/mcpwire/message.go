@@ -1,7 +1,6 @@
 package mcpwire
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,47 +135,4 @@ func addressed(response mcp.JSONRPCMessage, m message) mcp.JSONRPCMessage {
 		return r
 	}
 	return (&refusal{m.id, mcp.INVALID_REQUEST, "the message is both a request and a response"}).response()
-}
-
-// encoded is a message as encode writes it. One that has no JSON, which would be
-// a fault of ours, is logged and becomes an error without an id.
-func (s *Server) encoded(v any) []byte {
-	b, err := encode(v)
-	if err != nil {
-		s.cfg.Log.Error("a message has no JSON", "err", err)
-		b, _ = encode((&refusal{code: mcp.INTERNAL_ERROR, text: "internal error"}).response())
-	}
-	return b
-}
-
-// encode writes a message as a line.
-func encode(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return append(plainHTML(b), '\n'), nil
-}
-
-// plainHTML undoes, in place, the escapes that encoding/json adds for HTML: they
-// make six bytes of one, and mcp-go's types leave no other way.
-func plainHTML(b []byte) []byte {
-	out := b[:0]
-	for i := 0; i < len(b); i++ {
-		if b[i] != '\\' {
-			out = append(out, b[i])
-			continue
-		}
-		switch rest := b[i:]; {
-		case bytes.HasPrefix(rest, []byte(`\u003c`)):
-			out, i = append(out, '<'), i+5
-		case bytes.HasPrefix(rest, []byte(`\u003e`)):
-			out, i = append(out, '>'), i+5
-		case bytes.HasPrefix(rest, []byte(`\u0026`)):
-			out, i = append(out, '&'), i+5
-		default:
-			out, i = append(out, b[i], b[i+1]), i+1
-		}
-	}
-	return out
 }

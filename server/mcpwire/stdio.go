@@ -28,46 +28,38 @@ const (
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := stdio{s.connect(semaphore.NewWeighted(maxInFlight), s.cfg.Workspace, false), &lineWriter{w: out, broken: make(chan struct{})}}
 	c.stream = c.out
-	done := make(chan struct{})
-	defer close(done)
-	lines := readLines(in, s.cfg.MaxMessage, done)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		c.receiveAll(ctx, in)
+	}()
+	select {
+	case <-ctx.Done():
+	case <-read:
+	case <-c.out.broken:
+		c.end()
+		return fmt.Errorf("answer the client: %w", c.out.err)
+	}
+	c.finish(c.out.broken)
+	return nil
+}
+
+// receiveAll takes the input line by line until it ends, or nothing is begun for
+// the client any more.
+func (c stdio) receiveAll(ctx context.Context, in io.Reader) {
+	r := bufio.NewReaderSize(in, 64<<10)
 	for {
+		l, err := readLine(r, c.server.cfg.MaxMessage)
+		if err != nil || ctx.Err() != nil {
+			return
+		}
 		select {
-		case <-ctx.Done():
-			c.finish(c.out.broken)
-			return nil
-		case <-c.out.broken:
-			c.end()
-			return fmt.Errorf("answer the client: %w", c.out.err)
-		case l, ok := <-lines:
-			if !ok {
-				c.finish(c.out.broken)
-				return nil
-			}
+		case <-c.gone:
+			return
+		default:
 			c.receive(ctx, l)
 		}
 	}
-}
-
-// readLines reads ahead by one line, until the input ends or done is closed.
-func readLines(in io.Reader, most int, done <-chan struct{}) <-chan line {
-	lines := make(chan line)
-	go func() {
-		defer close(lines)
-		r := bufio.NewReaderSize(in, 64<<10)
-		for {
-			l, err := readLine(r, most)
-			if err != nil {
-				return
-			}
-			select {
-			case lines <- l:
-			case <-done:
-				return
-			}
-		}
-	}()
-	return lines
 }
 
 // stdio is a client whose messages come and go as lines.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // field is one property of a struct, as its tags describe it.
@@ -22,9 +23,22 @@ type field struct {
 	min, max *float64
 }
 
+// known has the []field of each reflect.Type that was asked about: what a type
+// says never changes.
+var known sync.Map
+
 // fieldsOf lists the properties of a struct in the order of its fields, those
-// of embedded structs in their place.
+// of embedded structs in their place. The list is shared.
 func fieldsOf(t reflect.Type) []field {
+	if fields, ok := known.Load(t); ok {
+		return fields.([]field)
+	}
+	fields := readFields(t)
+	known.Store(t, fields)
+	return fields
+}
+
+func readFields(t reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
 		sf := t.Field(i)
