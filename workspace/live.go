@@ -66,6 +66,23 @@ func (p *Project) workspace(ctx context.Context, id ID) (*live, error) {
 	return l, nil
 }
 
+// open returns the live workspace of an identity that is in memory and known to
+// be there, else nil: whoever uses it catches up first.
+func (p *Project) open(id ID) *live {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.live[id]
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fails != nil || l.open(l.state) != nil {
+		return nil
+	}
+	return l
+}
+
 // forgetUnborn lets go of a workspace that was never born, so that asking for
 // names costs no memory. It is put back by its birth.
 func (p *Project) forgetUnborn(l *live) {

@@ -26,8 +26,12 @@ type Workspace struct {
 }
 
 // Workspace returns a handle on a workspace: NotExist if it was never created,
-// Closed if it was deleted.
+// Closed if it was deleted. What another process has just deleted may be found to
+// be so at the first use of the handle.
 func (p *Project) Workspace(ctx context.Context, id ID, c Caller) (*Workspace, error) {
+	if l := p.open(id); l != nil {
+		return &Workspace{l, c}, nil
+	}
 	l, err := p.workspace(ctx, id)
 	if err != nil {
 		return nil, err
