@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"sync"
+
+	"github.com/mattn/go-sqlite3"
 
 	"carrel.dev/workspace"
 )
@@ -13,13 +16,15 @@ import (
 // data_version differs from what it was on the same connection when any other
 // one has committed, in this process or another, and only outside of a read
 // transaction. See https://www.sqlite.org/pragma.html#pragma_data_version.
+//
+// Every call asks it, so that it uses the driver without database/sql, whose pool
+// costs more than the question.
 type monitor struct {
-	db   *sql.DB
-	conn *sql.Conn
-
 	// mu guards the connection and the fields below.
 	mu          sync.Mutex
-	dataVersion *sql.Stmt
+	conn        driver.Conn
+	dataVersion driver.Stmt
+	value       [1]driver.Value
 	// seen is a version at which there was nothing after end, once known.
 	known bool
 	seen  int64
@@ -27,30 +32,28 @@ type monitor struct {
 }
 
 func openMonitor(ctx context.Context, path string) (*monitor, error) {
-	db, err := sql.Open("sqlite3", dsn(path, "ro", readerBusy))
-	if err != nil {
-		return nil, classify(err)
-	}
-	m := &monitor{db: db}
-	err = retry(ctx, func() (err error) {
-		m.conn, err = db.Conn(background())
+	m := &monitor{}
+	err := retry(ctx, func() (err error) {
+		m.conn, err = (&sqlite3.SQLiteDriver{}).Open(dsn(path, "ro", readerBusy))
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
 	err = retry(ctx, func() (err error) {
-		m.dataVersion, err = m.conn.PrepareContext(background(), "PRAGMA data_version")
+		m.dataVersion, err = m.conn.Prepare("PRAGMA data_version")
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, m.conn.Close(), db.Close())
+		return nil, errors.Join(err, m.conn.Close())
 	}
 	return m, nil
 }
 
 func (m *monitor) close() error {
-	return errors.Join(m.dataVersion.Close(), m.conn.Close(), m.db.Close())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(m.dataVersion.Close(), m.conn.Close())
 }
 
 // version returns the version now, and whether it is known that nothing is
@@ -58,10 +61,28 @@ func (m *monitor) close() error {
 func (m *monitor) version(ctx context.Context, after workspace.Position) (version int64, nothing bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err = retry(ctx, func() error {
-		return m.dataVersion.QueryRowContext(background()).Scan(&version)
+	err = retry(ctx, func() (err error) {
+		version, err = m.ask()
+		return err
 	})
 	return version, err == nil && m.known && version == m.seen && after >= m.end, err
+}
+
+// ask runs the question. The caller holds mu.
+func (m *monitor) ask() (int64, error) {
+	rows, err := m.dataVersion.(driver.StmtQueryContext).QueryContext(background(), nil)
+	if err != nil {
+		return 0, err
+	}
+	err = rows.Next(m.value[:])
+	if closing := rows.Close(); err == nil {
+		err = closing
+	}
+	version, ok := m.value[0].(int64)
+	if err == nil && !ok {
+		err = fmt.Errorf("data_version is a %T", m.value[0])
+	}
+	return version, err
 }
 
 // note remembers that a read begun at a version found nothing after end.

@@ -317,7 +317,6 @@ func TestConnections(t *testing.T) {
 		{"writer", "synchronous", "2", s.writer.conn},
 		{"writer", "foreign_keys", "1", s.writer.conn},
 		{"reader", "journal_mode", "wal", s.reader.db},
-		{"monitor", "journal_mode", "wal", s.monitor.conn},
 	} {
 		var got string
 		if err := test.on.QueryRowContext(t.Context(), "PRAGMA "+test.pragma).Scan(&got); err != nil || got != test.want {
