@@ -67,9 +67,6 @@ func (c cursor) passed(dir workspace.Path) bool {
 	return c.After != "" && dir != workspace.Root && !dir.Contains(c.After) && string(dir)+"/" < string(c.After)
 }
 
-// reached reports whether a path comes after the cursor.
-func (c cursor) reached(p workspace.Path) bool { return string(p) > string(c.After) }
-
 // room counts down the bytes and items that a page may still have.
 type room struct{ bytes, items, taken int }
 
