@@ -40,24 +40,19 @@ func readLoose(pool *Pool, name string) (Type, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	f := pool.inflater()
-	defer pool.inflaters.Put(f)
-	if err := f.reset(file); err != nil {
-		return 0, nil, errDeflate
-	}
 	var start [64]byte
-	n, _ := readFull(f.z, start[:])
-	t, size, head, err := looseHeader(start[:n])
-	switch {
-	case err != nil:
-		return 0, nil, err
-	case size > deflateRatio*uint64(len(file)), size < uint64(n-head):
-		return 0, nil, errDeflate
-	case size > uint64(pool.maxObject):
-		return 0, nil, tooLarge(size)
+	t, size, head, err := looseHeader(start[:pool.inflateStart(start[:], file)])
+	if err == nil {
+		err = pool.checkSize(size, len(file))
 	}
-	content, err := readExactly(f.z, start[head:n], size)
-	return t, content, err
+	if err != nil {
+		return 0, nil, err
+	}
+	content, err := pool.inflate(file, size+uint64(head))
+	if err != nil {
+		return 0, nil, err
+	}
+	return t, content[head:], nil
 }
 
 // statLoose returns the type and size of a loose object from its header alone.
@@ -72,14 +67,8 @@ func statLoose(pool *Pool, name string) (Type, uint64, error) {
 	if err != nil && err != io.EOF {
 		return 0, 0, err
 	}
-	f := pool.inflater()
-	defer pool.inflaters.Put(f)
-	if err := f.reset(raw[:n]); err != nil {
-		return 0, 0, errDeflate
-	}
 	var start [64]byte
-	n, _ = readFull(f.z, start[:])
-	t, size, _, err := looseHeader(start[:n])
+	t, size, _, err := looseHeader(start[:pool.inflateStart(start[:], raw[:n])])
 	return t, size, err
 }
 

@@ -220,14 +220,15 @@ func (p *pack) read(pool *Pool, offset uint64) (t Type, content []byte, err erro
 		break
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
-		delta, err := pool.inflate(chain[i].body, chain[i].size)
+		err := pool.inflateFor(chain[i].body, chain[i].size, func(delta []byte) error {
+			if _, to, _, err := deltaSizes(delta); err == nil && to > uint64(pool.maxObject) {
+				return tooLarge(to)
+			}
+			var err error
+			found.content, err = applyDelta(found.content, delta)
+			return err
+		})
 		if err != nil {
-			return 0, nil, err
-		}
-		if _, to, _, err := deltaSizes(delta); err == nil && to > uint64(pool.maxObject) {
-			return 0, nil, tooLarge(to)
-		}
-		if found.content, err = applyDelta(found.content, delta); err != nil {
 			return 0, nil, err
 		}
 		if i > 0 {
@@ -263,13 +264,7 @@ func (p *pack) stat(pool *Pool, offset uint64) (t Type, size uint64, err error) 
 
 // deltaResult returns the size of what a compressed delta makes.
 func (p *Pool) deltaResult(body []byte) (uint64, error) {
-	f := p.inflater()
-	defer p.inflaters.Put(f)
-	if err := f.reset(body); err != nil {
-		return 0, errDeflate
-	}
 	var start [2 * binary.MaxVarintLen64]byte
-	n, _ := readFull(f.z, start[:])
-	_, to, _, err := deltaSizes(start[:n])
+	_, to, _, err := deltaSizes(start[:p.inflateStart(start[:], body)])
 	return to, err
 }

@@ -1,14 +1,10 @@
 package object
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"sync"
 	"sync/atomic"
 
 	"carrel.dev/workspace"
-	"github.com/klauspost/compress/zlib"
 	"github.com/pjbgf/sha1cd"
 )
 
@@ -68,79 +64,6 @@ func NewPool(cache, maxObject int64) *Pool {
 		commits:   newLRU[commitKey, *Commit](cache/16, func(k commitKey) uint8 { return byID(k.id) }),
 		bases:     newLRU[baseKey, base](cache*3/16, func(k baseKey) uint8 { return uint8(k.offset ^ k.offset>>8) }),
 		maxObject: maxObject,
-	}
-}
-
-// inflater is a zlib reader with its source, to be used again.
-type inflater struct {
-	src bytes.Reader
-	z   io.ReadCloser
-}
-
-// reset points the inflater at a zlib stream.
-func (f *inflater) reset(src []byte) (err error) {
-	f.src.Reset(src)
-	if f.z == nil {
-		f.z, err = zlib.NewReader(&f.src)
-		return err
-	}
-	return f.z.(zlib.Resetter).Reset(&f.src, nil)
-}
-
-func (p *Pool) inflater() *inflater {
-	if f, ok := p.inflaters.Get().(*inflater); ok {
-		return f
-	}
-	return &inflater{}
-}
-
-// errDeflate is a zlib stream that does not hold what its header says.
-var errDeflate = errors.New("compressed data is damaged")
-
-// deflateRatio is how far deflate can shrink data at most: a header that
-// promises more than this of what follows it lies.
-const deflateRatio = 1032
-
-// inflate returns the size bytes that the zlib stream at the start of src holds,
-// neither more nor less.
-func (p *Pool) inflate(src []byte, size uint64) ([]byte, error) {
-	if size > deflateRatio*uint64(len(src)) {
-		return nil, errDeflate
-	}
-	if size > uint64(p.maxObject) {
-		return nil, tooLarge(size)
-	}
-	f := p.inflater()
-	defer p.inflaters.Put(f)
-	if err := f.reset(src); err != nil {
-		return nil, errDeflate
-	}
-	return readExactly(f.z, nil, size)
-}
-
-// readExactly reads what is left of a content of size bytes of which it has the
-// beginning. It takes memory as data arrives, so that a lying size costs little.
-func readExactly(r io.Reader, beginning []byte, size uint64) ([]byte, error) {
-	const step = 1 << 20
-	buf := make([]byte, len(beginning), max(min(size, step), uint64(len(beginning)))+1)
-	copy(buf, beginning)
-	for {
-		// One byte of room more than size: the end must come where it belongs.
-		room := buf[len(buf):min(uint64(cap(buf)), size+1)]
-		n, err := r.Read(room)
-		buf = buf[:len(buf)+n]
-		switch {
-		case uint64(len(buf)) > size, err != nil && err != io.EOF:
-			return nil, errDeflate
-		case err == io.EOF && uint64(len(buf)) < size:
-			return nil, errDeflate
-		case err == io.EOF:
-			return buf[:size:size], nil
-		case len(buf) == cap(buf):
-			grown := make([]byte, len(buf), min(uint64(2*cap(buf)), size+1))
-			copy(grown, buf)
-			buf = grown
-		}
 	}
 }
 
