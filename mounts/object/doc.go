@@ -5,7 +5,9 @@
 // share: caches by object id, and scratch memory. Nothing is handed out whose
 // id was not computed from its content and compared, so that a damaged file is
 // an error of kind Corrupt and never wrong bytes, and a cache may serve every
-// repository by id alone. An object of which several copies exist is read from
+// repository by id alone. Of an object in a pack that is done at the first read
+// of a process: packs do not change, and a second read still checks the checksum
+// that the compressed data have. An object of which several copies exist is read from
 // the first one that is whole, as git does.
 //
 // # Decisions

@@ -79,6 +79,15 @@ func (x *index) count() (n int, ok bool) {
 
 // find returns where in the pack the object is.
 func (x *index) find(id workspace.OID) (offset uint64, ok bool) {
+	i, ok := x.search(id)
+	if !ok {
+		return 0, false
+	}
+	return x.offset(i), true
+}
+
+// search returns the object's number in the order of ids.
+func (x *index) search(id workspace.OID) (i int, ok bool) {
 	var lo int
 	if id[0] > 0 {
 		lo = int(binary.BigEndian.Uint32(x.fanout[4*(int(id[0])-1):]))
@@ -89,7 +98,7 @@ func (x *index) find(id workspace.OID) (offset uint64, ok bool) {
 		end := (mid + 1) * x.stride
 		switch bytes.Compare(id[:], x.names[end-idSize:end]) {
 		case 0:
-			return x.offset(mid)
+			return mid, true
 		case -1:
 			hi = mid
 		default:
@@ -100,18 +109,18 @@ func (x *index) find(id workspace.OID) (offset uint64, ok bool) {
 }
 
 // offset returns the place of the i-th object.
-func (x *index) offset(i int) (uint64, bool) {
+func (x *index) offset(i int) uint64 {
 	if x.off32 == nil {
-		return uint64(binary.BigEndian.Uint32(x.names[i*x.stride:])), true
+		return uint64(binary.BigEndian.Uint32(x.names[i*x.stride:]))
 	}
 	const large = 1 << 31
 	off := binary.BigEndian.Uint32(x.off32[4*i:])
 	if off < large {
-		return uint64(off), true
+		return uint64(off)
 	}
 	at := int(off-large) * 8
 	if at+8 > len(x.off64) {
-		return ^uint64(0), true // beyond any pack: reading there is Corrupt
+		return ^uint64(0) // beyond any pack: reading there is Corrupt
 	}
-	return binary.BigEndian.Uint64(x.off64[at:]), true
+	return binary.BigEndian.Uint64(x.off64[at:])
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"carrel.dev/workspace"
 	"golang.org/x/sys/unix"
@@ -21,6 +22,9 @@ type pack struct {
 	file   fs.FileInfo
 	data   []byte // without the checksum at the end
 	index  *index
+	// sound has a bit for each object, by its number in the index, that was read
+	// and was what its id says. A pack never changes.
+	sound []atomic.Uint32
 }
 
 // errPack is a pack that cannot be used as a whole, or an entry of one that
@@ -61,6 +65,7 @@ func openPack(idxPath string, number uint64) (p *pack, err error) {
 		return nil, errPack
 	}
 	p.file, p.data = info, data[:end]
+	p.sound = make([]atomic.Uint32, n/32+1)
 	return p, nil
 }
 
@@ -107,9 +112,18 @@ func (p *pack) caught(old bool, err *error) {
 
 // find returns where the object is.
 func (p *pack) find(id workspace.OID) (offset uint64, ok bool, err error) {
+	c, ok, err := p.locate(id)
+	return c.offset, ok, err
+}
+
+// locate returns the pack's copy of an object.
+func (p *pack) locate(id workspace.OID) (c candidate, ok bool, err error) {
 	defer p.caught(debug.SetPanicOnFault(true), &err)
-	offset, ok = p.index.find(id)
-	return offset, ok, nil
+	i, ok := p.index.search(id)
+	if ok {
+		c = candidate{pack: p, number: i, offset: p.index.offset(i)}
+	}
+	return c, ok, nil
 }
 
 // entry is the header of an object in a pack.

@@ -37,8 +37,10 @@ func Open(dir string, pool *Pool) *Store {
 func (s *Store) Read(id workspace.OID) (t Type, content []byte, err error) {
 	err = s.search(id, func(c candidate) error {
 		t, content, err = c.read(s.pool)
-		if err == nil {
-			err = s.pool.Verify(id, t, content)
+		if err == nil && !c.isSound() {
+			if err = s.pool.Verify(id, t, content); err == nil {
+				c.setSound()
+			}
 		}
 		return err
 	})
@@ -72,8 +74,21 @@ func (s *Store) Has(id workspace.OID) (bool, error) {
 // candidate is one copy of an object: in a pack, or in a file of its own.
 type candidate struct {
 	pack   *pack
+	number int // of the object in the pack's index
 	offset uint64
 	loose  string
+}
+
+// isSound reports whether this copy was found to be what its id says. What is
+// decompressed still has its own checksum.
+func (c candidate) isSound() bool {
+	return c.pack != nil && c.pack.sound[c.number/32].Load()&(1<<(c.number%32)) != 0
+}
+
+func (c candidate) setSound() {
+	if c.pack != nil {
+		c.pack.sound[c.number/32].Or(1 << (c.number % 32))
+	}
 }
 
 func (c candidate) read(pool *Pool) (Type, []byte, error) {
@@ -153,8 +168,8 @@ func (s *Store) searchIn(set *files, id workspace.OID, use func(candidate) error
 // inPacks tries each pack that has the object, the one that had the last first.
 func (s *Store) inPacks(set *files, id workspace.OID, try func(candidate) bool) bool {
 	in := func(p *pack) bool {
-		offset, ok, err := p.find(id)
-		if err != nil || !ok || !try(candidate{pack: p, offset: offset}) {
+		c, ok, err := p.locate(id)
+		if err != nil || !ok || !try(c) {
 			return false
 		}
 		s.hit.Store(p)
