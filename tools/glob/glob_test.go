@@ -353,6 +353,9 @@ func checkPruning(t *testing.T, p *Pattern, pattern, name string) {
 	if prefix := p.Prefix(); prefix != "" && name != prefix && !strings.HasPrefix(name, strings.TrimSuffix(prefix, "/")+"/") {
 		t.Fatalf("%q matches %q, which is not below its prefix %q", pattern, name, prefix)
 	}
+	if names := p.Names(); names != nil && !names(path.Base(name)) {
+		t.Fatalf("%q matches %q, but no path with that name", pattern, name)
+	}
 	for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if !p.MayMatchBelow(dir) {
 			t.Fatalf("%q matches %q, but not below %q", pattern, name, dir)
