@@ -21,9 +21,9 @@ func (s *stream) compressed(lit *litTable, dist *distTable) bool {
 	return o == ended
 }
 
-// What must be left for a turn of fast: three words of src, three literals in dst.
+// What must be left for a turn of fast: two words of src, three literals in dst.
 const (
-	fastSrc = 24
+	fastSrc = 16
 	fastDst = 3
 )
 

@@ -9,8 +9,18 @@ import (
 
 // bitWriter writes a deflate stream.
 type bitWriter struct {
-	b []byte
-	n int // bits in all
+	b    []byte
+	n    int  // bits in all
+	amid bool // the next block is not the last one
+}
+
+// begin begins a block of a type.
+func (w *bitWriter) begin(typ int) {
+	w.number(1, 1)
+	if w.amid {
+		w.b[len(w.b)-1] ^= 1 << ((w.n - 1) % 8)
+	}
+	w.number(typ, 2)
 }
 
 // number writes n bits, the lowest first.
@@ -35,9 +45,9 @@ func (w *bitWriter) symbol(lens []int, symbol int) {
 	w.number(int(bits.Reverse16(uint16(code<<1))), n)
 }
 
-// stored writes a last block that is not compressed.
+// stored writes a block that is not compressed.
 func (w *bitWriter) stored(content string) {
-	w.number(1, 3)
+	w.begin(0)
 	w.number(0, (8-w.n%8)%8)
 	w.number(len(content), 16)
 	w.number(^len(content), 16)
@@ -72,7 +82,7 @@ func lens(n int, of map[int]int) []int {
 // plainPre are codes for each length and no repetition.
 var plainPre = append(repeated(16, 4), 0, 0, 0)
 
-// dynamic begins a last block with its own codes.
+// dynamic begins a block with its own codes.
 func (w *bitWriter) dynamic(lits, dists []int) {
 	w.counts(len(lits), len(dists), plainPre)
 	for _, l := range append(append([]int(nil), lits...), dists...) {
@@ -82,7 +92,7 @@ func (w *bitWriter) dynamic(lits, dists []int) {
 
 // counts begins such a block, up to its codes.
 func (w *bitWriter) counts(lits, dists int, pre []int) {
-	w.number(1|2<<1, 3)
+	w.begin(2)
 	w.number(lits-257, 5)
 	w.number(dists-1, 5)
 	w.number(19-4, 4)
@@ -109,19 +119,41 @@ type streamCase struct {
 	src  []byte
 	want string
 	ok   bool
+	amid []byte // the same amid much else, if that makes sense: another verdict may be right
 }
 
 // made is a case whose stream is written by write.
 func made(name string, ok bool, want string, write func(w *bitWriter)) streamCase {
 	var w bitWriter
 	write(&w)
-	return streamCase{name, w.wrapped(want), want, ok}
+	return streamCase{name, w.wrapped(want), want, ok, amid(want, write)}
 }
 
-// fixedBlock writes a last block with fixed codes: letters, then more.
+// much is a block of more than the window of the same byte.
+var (
+	muchContent = strings.Repeat("m", 1+130*258)
+	much        = fixedBlock("m", func(w *bitWriter) {
+		for range 130 {
+			w.symbol(fixedLits, 285)
+			w.symbol(fixedDists, 0)
+		}
+	})
+)
+
+// amid is a stream of much, what write writes, and much again.
+func amid(want string, write func(w *bitWriter)) []byte {
+	w := bitWriter{amid: true}
+	much(&w)
+	write(&w)
+	w.amid = false
+	much(&w)
+	return w.wrapped(muchContent + want + muchContent)
+}
+
+// fixedBlock writes a block with fixed codes: letters, then more.
 func fixedBlock(letters string, more func(w *bitWriter)) func(w *bitWriter) {
 	return func(w *bitWriter) {
-		w.number(1|1<<1, 3)
+		w.begin(1)
 		for _, c := range []byte(letters) {
 			w.symbol(fixedLits, int(c))
 		}
@@ -130,7 +162,7 @@ func fixedBlock(letters string, more func(w *bitWriter)) func(w *bitWriter) {
 	}
 }
 
-// dynamicBlock writes a last block of these codes, whose symbols are then written.
+// dynamicBlock writes a block of these codes, whose symbols are then written.
 func dynamicBlock(lits, dists []int, write func(w *bitWriter)) func(w *bitWriter) {
 	return func(w *bitWriter) {
 		w.dynamic(lits, dists)
@@ -148,7 +180,7 @@ func streams() []streamCase {
 func plainStreams() []streamCase {
 	whole := made("stored", true, "hello", func(w *bitWriter) { w.stored("hello") })
 	changed := func(name string, change func(b []byte) []byte) streamCase {
-		return streamCase{name, change(append([]byte(nil), whole.src...)), "hello", false}
+		return streamCase{name: name, src: change(append([]byte(nil), whole.src...)), want: "hello"}
 	}
 	header := func(name string, method, flags byte) streamCase {
 		flags += byte((31 - (int(method)<<8|int(flags))%31) % 31)
@@ -156,12 +188,11 @@ func plainStreams() []streamCase {
 	}
 	small := header("window of 256 bytes", 0x08, 0)
 	small.ok = true
-	dictionary := changed("preset dictionary", func(b []byte) []byte { return append([]byte{0x78, 0x20 | 0x1b, 0, 0, 0, 1}, b[2:]...) })
 	return []streamCase{
-		whole, small, dictionary,
+		whole, small,
 		made("stored, empty", true, "", func(w *bitWriter) { w.stored("") }),
 		made("stored, long", true, strings.Repeat("x", 65535), func(w *bitWriter) { w.stored(strings.Repeat("x", 65535)) }),
-		{"followed by other data", append(append([]byte(nil), whole.src...), "and more of it, for a while"...), "hello", true},
+		header("preset dictionary", 0x78, 0x20),
 		header("method 7", 0x77, 0),
 		header("window of 64 KiB", 0x88, 0),
 		changed("wrong sum of the header", func(b []byte) []byte { b[1]++; return b }),
@@ -170,24 +201,22 @@ func plainStreams() []streamCase {
 		changed("no checksum", func(b []byte) []byte { return b[:len(b)-4] }),
 		changed("nothing", func([]byte) []byte { return nil }),
 		changed("half a header", func(b []byte) []byte { return b[:1] }),
-		made("block of type 3", false, "", func(w *bitWriter) { w.number(1|3<<1, 3) }),
+		made("block of type 3", false, "", func(w *bitWriter) { w.begin(3) }),
 		made("blocks without content", true, "hello", func(w *bitWriter) {
-			for range 3 {
-				w.number(0, 3)
-				w.number(0, (8-w.n%8)%8)
-				w.number(0, 16)
-				w.number(0xffff, 16)
-			}
-			w.number(0|1<<1, 3)
-			w.symbol(fixedLits, 256)
+			last := !w.amid
+			w.amid = true
+			w.stored("")
+			w.stored("")
+			fixedBlock("", func(*bitWriter) {})(w)
+			w.amid = !last
 			w.stored("hello")
 		}),
 		made("content, then blocks without any", true, "a", func(w *bitWriter) {
-			w.number(0|1<<1, 3)
-			w.symbol(fixedLits, 'a')
-			w.symbol(fixedLits, 256)
-			w.number(1|1<<1, 3)
-			w.symbol(fixedLits, 256)
+			last := !w.amid
+			w.amid = true
+			fixedBlock("a", func(*bitWriter) {})(w)
+			w.amid = !last
+			fixedBlock("", func(*bitWriter) {})(w)
 		}),
 	}
 }
@@ -196,8 +225,9 @@ func fixedStreams() []streamCase {
 	match := func(length, dist int) func(w *bitWriter) {
 		return func(w *bitWriter) {
 			w.symbol(fixedLits, length)
-			if dist >= 0 {
-				w.symbol(fixedDists, dist)
+			w.symbol(fixedDists, dist)
+			if dist >= 30 {
+				w.number(0, 13) // as if it had as many extra bits as 29
 			}
 		}
 	}
@@ -208,8 +238,8 @@ func fixedStreams() []streamCase {
 		made("fixed, run", true, strings.Repeat("a", 259), fixedBlock("a", match(285, 0))),
 		made("fixed, distance too far", false, "abcabc", fixedBlock("abc", match(257, 3))),
 		made("fixed, match at the start", false, "", fixedBlock("", match(257, 0))),
-		made("fixed, length 286", false, "abc", fixedBlock("abc", match(286, -1))),
-		made("fixed, length 287", false, "abc", fixedBlock("abc", match(287, -1))),
+		made("fixed, length 286", false, "abc", fixedBlock("abc", match(286, 0))),
+		made("fixed, length 287", false, "abc", fixedBlock("abc", match(287, 0))),
 		made("fixed, distance 30", false, "abcabc", fixedBlock("abc", match(257, 30))),
 		made("fixed, distance 31", false, "abcabc", fixedBlock("abc", match(257, 31))),
 	}
@@ -246,6 +276,9 @@ func dynamicStreams() []streamCase {
 		made("no distance code, match", false, "abaaaa", matched([]int{0}, func(w *bitWriter) { w.number(0, 1) })),
 		made("incomplete distances", false, "abaaaa", matched([]int{1, 2}, func(w *bitWriter) { w.number(0, 1) })),
 		made("too many distances", false, "abaaaa", matched([]int{1, 1, 1}, func(w *bitWriter) { w.number(0, 1) })),
+		made("unused, incomplete distances", false, "ab", dynamicBlock(abEnd, []int{1, 2}, all(abEnd, 'a', 'b', 256))),
+		made("unused, too many distances", false, "ab", dynamicBlock(abEnd, []int{1, 1, 1}, all(abEnd, 'a', 'b', 256))),
+		made("unused distance of two bits", false, "ab", dynamicBlock(abEnd, []int{2}, all(abEnd, 'a', 'b', 256))),
 		made("only the end", true, "", dynamicBlock(lens(257, map[int]int{256: 1}), []int{0}, func(w *bitWriter) { w.number(0, 1) })),
 		made("only the end, the other bit", false, "", dynamicBlock(lens(257, map[int]int{256: 1}), []int{0}, func(w *bitWriter) { w.number(1, 1) })),
 		made("only the end, of two bits", false, "", dynamicBlock(lens(257, map[int]int{256: 2}), []int{0}, func(w *bitWriter) { w.number(0, 2) })),
@@ -259,6 +292,29 @@ func dynamicStreams() []streamCase {
 		made("32 distances", false, "a", dynamicBlock(lens(257, map[int]int{'a': 1, 256: 1}), repeated(32, 5), func(w *bitWriter) { w.number(2, 2) })),
 		made("286 literals, 30 distances", true, "a", dynamicBlock(lens(286, map[int]int{'a': 1, 256: 1}), repeated(30, 0), func(w *bitWriter) { w.number(2, 2) })),
 	}
+}
+
+// longCodes writes a block in which two literals, a length and a distance take 66
+// bits, as many as they can where only the distance's code is in a nested table.
+func longCodes(w *bitWriter) {
+	lits := lens(285, map[int]int{'a': 11, 'b': 11, 'c': 11, 'd': 11, 'e': 11, 'f': 11, 256: 11, 284: 11})
+	for i := range 8 {
+		lits[i] = i + 1
+	}
+	dists := lens(30, map[int]int{28: 15, 29: 15})
+	for i := range 14 {
+		dists[i] = i + 1
+	}
+	w.dynamic(lits, dists)
+	for i := range 200 {
+		w.symbol(lits, 'a')
+		w.symbol(lits, 'b')
+		w.symbol(lits, 284)
+		w.number(i%31, 5)
+		w.symbol(dists, 29)
+		w.number(40*i, 13)
+	}
+	w.symbol(lits, 256)
 }
 
 // preStreams are those whose codes are written with repetitions.
@@ -303,8 +359,15 @@ func preStreams() []streamCase {
 			run(w, 17, 1, 3)
 			w.number(1, 1)
 		}),
-		block("repetition of nothing", false, func(w *bitWriter) { run(w, 16, 0, 2); zeros(w) }),
-		block("too many repetitions", false, func(w *bitWriter) { zeros(w); run(w, 17, 1, 3) }),
+		block("repetition of nothing", false, func(w *bitWriter) {
+			run(w, 16, 0, 2) // of three, and 253 zeros
+			run(w, 18, 127, 7)
+			run(w, 18, 104, 7)
+			w.symbol(pre, 1)
+			w.symbol(pre, 1)
+			w.symbol(pre, 1)
+		}),
+		block("one repetition too many", false, func(w *bitWriter) { zeros(w); w.symbol(pre, 1); run(w, 17, 0, 3) }),
 		made("zeros from literals to distances", true, "", func(w *bitWriter) {
 			pre := lens(19, map[int]int{0: 2, 1: 2, 17: 2, 18: 2})
 			w.counts(259, 3, pre)
