@@ -122,28 +122,34 @@ func (b *builder) apply(ctx context.Context, old *object.Tree, e *edit) (id work
 	if err := alive(ctx); err != nil {
 		return id, false, err
 	}
-	entries := make(map[string]object.Entry, old.Len()+len(e.below))
-	for was := range old.All() {
-		entries[was.Name] = was
-	}
+	var gone []int
+	var added []object.Entry
 	for _, name := range slices.Sorted(maps.Keys(e.below)) {
-		was, had := entries[name]
-		was.Name = name
-		now, has, err := b.entry(ctx, was, had, e.below[name])
-		switch {
-		case err != nil:
-			return id, false, err
-		case has:
-			entries[name] = now
-		default:
-			delete(entries, name)
+		i, had := old.Index(name)
+		was := object.Entry{Name: name}
+		if had {
+			was = old.Entry(i)
 		}
-		changed = changed || has != had || now != was
+		now, has, err := b.entry(ctx, was, had, e.below[name])
+		if err != nil {
+			return id, false, err
+		}
+		if has == had && now == was {
+			continue
+		}
+		if had {
+			gone = append(gone, i)
+		}
+		if has {
+			added = append(added, now)
+		}
+		changed = changed || has || had
 	}
-	if !changed || len(entries) == 0 {
+	if !changed || old.Len() == len(gone) && len(added) == 0 {
 		return object.EmptyTree(), changed, nil
 	}
-	id, err = b.add(object.TypeTree, object.EncodeTree(slices.Collect(maps.Values(entries))))
+	slices.Sort(gone)
+	id, err = b.add(object.TypeTree, old.Splice(gone, added))
 	return id, true, err
 }
 

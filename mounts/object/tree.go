@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"iter"
 	"slices"
 	"strconv"
@@ -103,9 +102,7 @@ func fileBits(m workspace.Mode) bool {
 
 // entryLess reports whether a stands before b in a tree: by name as bytes, a
 // directory as if its name ended in a slash.
-func entryLess(a, b Entry) bool {
-	return compareKeys(a.Name, lastByte(a.Raw), b.Name, lastByte(b.Raw)) < 0
-}
+func entryLess(a, b Entry) bool { return compareEntries(a, b) < 0 }
 
 // compareKeys compares two names of which each is sorted as if a byte followed
 // it, or nothing for 0.
@@ -149,13 +146,16 @@ func (t *Tree) Entry(i int) Entry {
 	return e
 }
 
-// end is where the i-th entry ends.
-func (t *Tree) end(i int) int {
-	if i+1 < len(t.starts) {
-		return int(t.starts[i+1])
+// start is where the i-th entry begins, or where the last one ends.
+func (t *Tree) start(i int) int {
+	if i < len(t.starts) {
+		return int(t.starts[i])
 	}
 	return len(t.text)
 }
+
+// end is where the i-th entry ends.
+func (t *Tree) end(i int) int { return t.start(i + 1) }
 
 // modeAndName returns how the i-th entry is spelled. ParseTree has checked it,
 // so that nothing is searched but the end of the mode.
@@ -181,13 +181,19 @@ func (t *Tree) All() iter.Seq[Entry] {
 
 // Find returns the entry of a name.
 func (t *Tree) Find(name string) (Entry, bool) {
-	if i, ok := t.search(name, 0); ok {
-		return t.Entry(i), true
+	i, ok := t.Index(name)
+	if !ok {
+		return Entry{}, false
 	}
-	if i, ok := t.search(name, '/'); ok {
-		return t.Entry(i), true
+	return t.Entry(i), true
+}
+
+// Index returns the number of the entry of a name.
+func (t *Tree) Index(name string) (i int, ok bool) {
+	if i, ok = t.search(name, 0); !ok {
+		i, ok = t.search(name, '/')
 	}
-	return Entry{}, false
+	return i, ok
 }
 
 // Dir returns the id of the directory of a name.
@@ -201,7 +207,7 @@ func (t *Tree) Dir(name string) (workspace.OID, bool) {
 }
 
 // search finds the entry of a name whose sort key ends in a byte: a directory's
-// in a slash, any other's in nothing.
+// in a slash, any other's in nothing. If there is none, i is where it would be.
 func (t *Tree) search(name string, last byte) (i int, ok bool) {
 	lo, hi := 0, len(t.starts)
 	for lo < hi {
@@ -216,21 +222,44 @@ func (t *Tree) search(name string, last byte) (i int, ok bool) {
 			hi = mid
 		}
 	}
-	return 0, false
+	return lo, false
+}
+
+// Splice returns the content of the tree object that is t without the entries of
+// some numbers, in increasing order, and with others, whose names it does not
+// have. Names are not checked.
+func (t *Tree) Splice(gone []int, added []Entry) []byte {
+	added = slices.SortedFunc(slices.Values(added), compareEntries)
+	b := make([]byte, 0, len(t.text)+64*len(added))
+	next := 0 // the first entry of t that is still to be judged
+	keep := func(end int) {
+		for len(gone) > 0 && gone[0] < end {
+			b = append(b, t.text[t.start(next):t.start(gone[0])]...)
+			next, gone = gone[0]+1, gone[1:]
+		}
+		b = append(b, t.text[t.start(next):t.start(end)]...)
+		next = end
+	}
+	for _, e := range added {
+		at, _ := t.search(e.Name, lastByte(e.Raw))
+		keep(at)
+		b = appendEntry(b, e)
+	}
+	keep(t.Len())
+	return b
 }
 
 // EncodeTree returns the content of the tree object with these entries, in
 // whatever order they are given. Names are not checked.
-func EncodeTree(entries []Entry) []byte {
-	sorted := append([]Entry(nil), entries...)
-	slices.SortFunc(sorted, func(a, b Entry) int { return compareKeys(a.Name, lastByte(a.Raw), b.Name, lastByte(b.Raw)) })
-	var b bytes.Buffer
-	for _, e := range sorted {
-		b.WriteString(e.Raw)
-		b.WriteByte(' ')
-		b.WriteString(e.Name)
-		b.WriteByte(0)
-		b.Write(e.ID[:])
-	}
-	return b.Bytes()
+func EncodeTree(entries []Entry) []byte { return (&Tree{}).Splice(nil, entries) }
+
+func compareEntries(a, b Entry) int {
+	return compareKeys(a.Name, lastByte(a.Raw), b.Name, lastByte(b.Raw))
+}
+
+// appendEntry encodes an entry.
+func appendEntry(b []byte, e Entry) []byte {
+	b = append(append(b, e.Raw...), ' ')
+	b = append(append(b, e.Name...), 0)
+	return append(b, e.ID[:]...)
 }
