@@ -12,6 +12,10 @@ const (
 	KeepMoved      = "7 keep moved" // not yet synced
 	BranchAllowed  = "8 branch about to move"
 	BranchMoved    = "9 branch moved" // not yet synced
+	// These are reached in the background, when small packs are consolidated.
+	PackFolded  = "pack folded"  // under a temporary name
+	PackNamed   = "pack named"   // the name not yet synced
+	PacksHidden = "packs hidden" // packs that are about to go have no index any more
 	// RepoWritten is reached by Create, before the repository has its name.
 	RepoWritten = "repo written"
 )
@@ -22,3 +26,6 @@ var FaultPoints = [...]string{
 	LaneEntered, ObjectsWritten, ObjectsNamed, ObjectsDurable, BranchLocked,
 	KeepLocked, KeepMoved, BranchAllowed, BranchMoved,
 }
+
+// ConsolidationPoints lists every point that a consolidation reaches.
+var ConsolidationPoints = [...]string{PackFolded, PackNamed, PacksHidden}

@@ -52,6 +52,9 @@ func (p *proposal) land(ctx context.Context) error {
 	if release != nil && !isStopped(err) {
 		release(err == nil)
 	}
+	if err == nil {
+		p.repos.keepUp(l)
+	}
 	return err
 }
 

@@ -23,6 +23,7 @@ func bare(t testing.TB, files map[string]string) (*Repos, workspace.Source, *git
 	t.Helper()
 	git := gittest.Init(t, "--bare")
 	r, s := New(nil), inPlace(git.Dir)
+	t.Cleanup(func() { r.Close() })
 	if files != nil {
 		land(t, r, change(t, r, s, "main", files))
 	}

@@ -30,7 +30,12 @@ type Config struct {
 	// LockWait is how long a commit waits for somebody else's lock on a ref
 	// before it is Unavailable. Default 2 s.
 	LockWait time.Duration
-	// Fault, if not nil, is called at each of FaultPoints. An error makes the
+	// PacksFrom is how many small packs of commits make it worth while to fold
+	// them into one. Default 50; negative means never.
+	PacksFrom int
+	// PacksGrace is how long packs that were folded stay. Default 5 s.
+	PacksGrace time.Duration
+	// Fault, if not nil, is called at each of FaultPoints and ConsolidationPoints. An error makes the
 	// operation stop there as if the process had died: nothing is cleaned up. It
 	// is for tests.
 	Fault func(point string) error
@@ -45,6 +50,8 @@ type Repos struct {
 	mu      sync.Mutex // guards both maps, not what they hold
 	sources map[workspace.Source]*slot
 	shared  map[string]*shared
+
+	background background
 }
 
 var (
@@ -64,6 +71,10 @@ func New(config *Config) *Repos {
 	if r.config.LockWait == 0 {
 		r.config.LockWait = 2 * time.Second
 	}
+	if r.config.PacksFrom == 0 {
+		r.config.PacksFrom = object.DefaultFrom
+	}
+	r.background.end = make(chan struct{})
 	r.pool = object.NewPool(r.config.CacheBytes, r.config.MaxObject)
 	return r
 }
@@ -87,6 +98,7 @@ type shared struct {
 	refs     *refs.Store
 	lanes    lanes
 	ancestry ancestry
+	upkeep   upkeep
 }
 
 // path returns where a source is on this machine.

@@ -93,6 +93,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	}
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
+	h.close = append(h.close, h.repos.Close)
 	cfg := &workspace.Config{
 		Store: store, Blobs: spill.New(store, large, nil),
 		Trees: h.repos, Committer: h.repos, Ignorer: h.repos,

@@ -3,7 +3,6 @@ package object
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,7 +117,7 @@ func (b *batch) release(moved bool) {
 	}
 	os.Remove(b.keep)
 	if moved {
-		b.store.unmoved.Delete(strings.TrimSuffix(b.keep, ".keep") + ".pack")
+		b.store.unmoved.Store(strings.TrimSuffix(b.keep, ".keep")+".pack", false)
 	}
 }
 
@@ -176,26 +175,11 @@ func (b *batch) loose(ctx context.Context, objects []Pending) error {
 	return b.publish()
 }
 
-// packName is a name that no pack ever had, of the length of an id, which git
-// expects: by its name git removes a pack.
-func packName() string {
-	var id [idSize]byte
-	rand.Read(id[:])
-	return "pack-" + hex.EncodeToString(id[:])
-}
-
-// pack writes the objects as one pack. Its index gets its name last: without it
-// nobody looks at the pack.
+// pack writes the objects as one pack.
 func (b *batch) pack(ctx context.Context, objects []Pending) error {
-	base := filepath.Join(b.packs, packName())
-	b.keep = base + ".keep"
-	f, err := b.create(base + ".pack")
+	w, err := b.startPack(len(objects))
 	if err != nil {
 		return err
-	}
-	w, err := newPackWriter(f, len(objects))
-	if err != nil {
-		return unavailable(err)
 	}
 	for _, o := range objects {
 		content, err := b.content(ctx, o)
@@ -206,11 +190,36 @@ func (b *batch) pack(ctx context.Context, objects []Pending) error {
 			return unavailable(err)
 		}
 	}
+	return b.endPack(w)
+}
+
+// startPack begins a pack of n objects, which has no name yet.
+func (b *batch) startPack(n int) (*packWriter, error) {
+	f, err := b.create("")
+	if err != nil {
+		return nil, err
+	}
+	w, err := newPackWriter(f, n)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return w, nil
+}
+
+// endPack completes and publishes the pack that the batch began with. Its index
+// gets its name last: without it nobody looks at the pack.
+func (b *batch) endPack(w *packWriter) error {
 	sum, err := w.close()
 	if err != nil {
 		return unavailable(err)
 	}
-	if f, err = b.create(base + ".idx"); err != nil {
+	base := filepath.Join(b.packs, packName(sum))
+	if b.Keep != "" {
+		b.keep = base + ".keep"
+	}
+	b.files[0].name = base + ".pack"
+	f, err := b.create(base + ".idx")
+	if err != nil {
 		return err
 	}
 	if _, err = f.Write(w.index(sum)); err != nil {

@@ -22,6 +22,35 @@
 // The set of packs is read again when an object is missing or damaged, once: a
 // repack or fetch by somebody else is noticed by what it took away or added.
 //
+// Each commit leaves a small pack, and git folds those together only when somebody
+// runs its maintenance. From fifty on Store.Consolidate does, so that a byte is copied as often
+// as the whole doubles. Compressed objects are copied as they are, after each was
+// hashed. Own packs are known by their names, half of which is a hash over the
+// other half and the pack's checksum; no other is touched.
+//
+// A folded pack is never in the way, a removed one is: git gc, repack -A, prune and
+// fsck list the packs, open them one by one, for minutes, and fail if one has gone,
+// although its objects have not. No time of grace helps, since such a command may
+// begin at any moment, and only git gc says by a file that it runs. So before a
+// removal /proc is searched for such a git at work here, and inotify, which the
+// kernel notes a listing with before the lister reads a name, tells of any that
+// begins after that: an index is renamed, and named back at once if somebody has
+// listed the directory, hundreds of microseconds before it is that one's turn to be
+// opened. Without both, on other systems than Linux, nothing is folded. Tried and
+// given up: to remove at once or after a grace, with which one removal in eight
+// made a git fail that ran beside it, and locks, since git takes none.
+//
+// All other commands of git, and the readers here, look for objects, and list the
+// packs once more when one is missing. The grace is for who copies the directory
+// file by file, or walks it where neither /proc nor inotify reaches: in another
+// container's processes, or on another machine. It is short, since at a hundred
+// commits a second each second of it is a hundred packs more.
+//
+// Whoever needs an object trusts an own pack only if the same store wrote it and
+// moved a ref to it: of what other processes wrote, or was folded, it is not known
+// whether it landed, and a repack that began before may drop what did not. Then the
+// object is written again; the next consolidation makes one of the two.
+//
 // Only what git has written for years is understood: pack versions 2 and 3,
 // index versions 1 and 2, SHA-1. The multi-pack index, bitmaps and the commit
 // graph are shortcuts to the same objects and are not read.

@@ -37,16 +37,23 @@ func (p *Pool) inflater() *inflater {
 // inflate returns the size bytes that the zlib stream at the start of src holds,
 // neither more nor less.
 func (p *Pool) inflate(src []byte, size uint64) ([]byte, error) {
+	content, _, err := p.measured(src, size)
+	return content, err
+}
+
+// measured is inflate that says how many bytes of src the stream takes.
+func (p *Pool) measured(src []byte, size uint64) (content []byte, taken int, err error) {
 	if err := p.checkSize(size, len(src)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if size > mostAtOnce {
 		return inflateLarge(src, size)
 	}
 	f := p.inflater()
 	defer p.inflaters.Put(f)
-	content := make([]byte, size)
-	return content, f.into(content, src)
+	content = make([]byte, size)
+	taken, err = f.into(content, src)
+	return content, taken, err
 }
 
 // inflateFor is inflate of what is needed only until use returns.
@@ -67,7 +74,7 @@ func (p *Pool) inflateFor(src []byte, size uint64, use func(content []byte) erro
 		f.scratch = make([]byte, size)
 	}
 	content := f.scratch[:size]
-	if err := f.into(content, src); err != nil {
+	if _, err := f.into(content, src); err != nil {
 		return err
 	}
 	return use(content)
@@ -94,18 +101,19 @@ func (p *Pool) checkSize(size uint64, stream int) error {
 }
 
 // into fills content with all that a zlib stream holds.
-func (f *inflater) into(content, src []byte) error {
-	if _, err := f.decoder.Zlib(content, src); err != nil {
-		return errDeflate
+func (f *inflater) into(content, src []byte) (taken int, err error) {
+	if taken, err = f.decoder.Zlib(content, src); err != nil {
+		return 0, errDeflate
 	}
-	return nil
+	return taken, nil
 }
 
-// inflateLarge is inflate for a size that nobody vouches for.
-func inflateLarge(src []byte, size uint64) ([]byte, error) {
-	z, err := zlib.NewReader(bytes.NewReader(src))
+// inflateLarge is measured for a size that nobody vouches for.
+func inflateLarge(src []byte, size uint64) (content []byte, taken int, err error) {
+	left := bytes.NewReader(src) // from which single bytes are taken, and no more than needed
+	z, err := zlib.NewReader(left)
 	if err != nil {
-		return nil, errDeflate
+		return nil, 0, errDeflate
 	}
 	// One byte of room more than size: the end must come where it belongs.
 	buf := make([]byte, 0, mostAtOnce)
@@ -114,11 +122,11 @@ func inflateLarge(src []byte, size uint64) ([]byte, error) {
 		buf = buf[:len(buf)+n]
 		switch {
 		case uint64(len(buf)) > size, err != nil && err != io.EOF:
-			return nil, errDeflate
+			return nil, 0, errDeflate
 		case err == io.EOF && uint64(len(buf)) < size:
-			return nil, errDeflate
+			return nil, 0, errDeflate
 		case err == io.EOF:
-			return buf[:size:size], nil
+			return buf[:size:size], len(src) - left.Len(), nil
 		case len(buf) == cap(buf):
 			grown := make([]byte, len(buf), min(uint64(2*cap(buf)), size+1))
 			copy(grown, buf)

@@ -78,6 +78,15 @@ func (w *packWriter) add(id workspace.OID, t Type, content []byte) error {
 	return nil
 }
 
+// copy writes one object as another pack has it, its header included.
+func (w *packWriter) copy(id workspace.OID, raw []byte) error {
+	w.crc.Reset()
+	at := w.offset
+	_, err := w.Write(raw)
+	w.placed = append(w.placed, placed{id, at, w.crc.Sum32()})
+	return err
+}
+
 // close writes the checksum and returns it.
 func (w *packWriter) close() ([]byte, error) {
 	sum := w.sum.Sum(nil)

@@ -20,8 +20,8 @@ type Store struct {
 	listings atomic.Int64 // how many listings have begun
 	set      atomic.Pointer[files]
 	hit      atomic.Pointer[pack] // where the last object was, as git does
-	// unmoved has the paths of packs that were written here and that no ref was
-	// moved to.
+	// unmoved has the paths of packs that were written by this store, and whether
+	// no ref was moved to them.
 	unmoved sync.Map
 }
 

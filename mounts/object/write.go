@@ -23,7 +23,8 @@ type Pending struct {
 
 // Writer says how Write treats what it makes.
 type Writer struct {
-	// Keep names the write, on one line, for RemoveKeep.
+	// Keep names the write, on one line, for RemoveKeep. Without it there is no
+	// .keep file.
 	Keep string
 	// Share gives a new file or directory the repository's permissions.
 	Share func(path string) error
@@ -88,7 +89,8 @@ func (s *Store) write(ctx context.Context, objects []Pending, w *Writer) (releas
 	return b.release, err
 }
 
-// forgetRemoved ends the distrust of packs that are not there any more.
+// forgetRemoved forgets of packs that are not there any more whether a ref was
+// moved.
 func (s *Store) forgetRemoved(set *files) {
 	s.unmoved.Range(func(pack, _ any) bool {
 		if set.byPath[indexPath(pack.(string))] == nil {
@@ -105,15 +107,14 @@ const settled = time.Minute
 // reuse marks the file that has an object as recently used, and makes it durable
 // if whoever wrote it may not have, as git with objects in files of their own.
 // False if there is no file that this process may touch, or none but a pack that
-// no ref led to when it was written: a repack that began before may be about to
+// is not known to be led to by a ref: a repack that began before may be about to
 // remove it.
 func (b *batch) reuse(set *files, id workspace.OID) bool {
 	for _, p := range set.order {
 		if _, ok, err := p.find(id); err != nil || !ok {
 			continue
 		}
-		pack := packPath(p.path)
-		if _, unmoved := b.store.unmoved.Load(pack); !unmoved && b.touch(pack) == nil {
+		if b.store.ledTo(p) && b.touch(packPath(p.path)) == nil {
 			return true
 		}
 	}
@@ -123,6 +124,17 @@ func (b *batch) reuse(set *files, id workspace.OID) bool {
 		}
 	}
 	return false
+}
+
+// ledTo reports whether a pack is git's, or a ref was moved to it when it was
+// written here. Of what other processes wrote, and of what was folded, no one knows
+// whether it landed.
+func (s *Store) ledTo(p *pack) bool {
+	if unmoved, known := s.unmoved.Load(packPath(p.path)); known {
+		return !unmoved.(bool)
+	}
+	own, err := p.isOwn()
+	return err == nil && !own
 }
 
 // touch sets the time of a file to now, or has it synced if it is new.
