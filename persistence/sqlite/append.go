@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mattn/go-sqlite3"
+
 	"carrel.dev/persistence/internal/events"
 	"carrel.dev/workspace"
 )
@@ -16,19 +18,24 @@ func (s *Store) Append(ctx context.Context, batches ...workspace.Batch) ([]works
 	if err := events.Check(batches); err != nil {
 		return nil, err
 	}
-	var recs []workspace.Record
-	err := s.writer.do(ctx, func() error {
-		a := appending{store: s, used: s.now().Unix(), known: map[workspace.OID]bool{}}
-		if err := a.run(ctx, batches); err != nil {
+	var done appending
+	j := &job{
+		run: func() error {
+			a := appending{store: s, used: s.now().Unix(), known: map[workspace.OID]bool{}}
+			err := a.run(ctx, batches)
+			done = a
 			return err
-		}
-		recs = a.recs
-		return nil
-	})
-	if err != nil {
+		},
+		committed: func() {
+			if len(done.added) > 0 {
+				s.recent.add(done.first, done.added)
+			}
+		},
+	}
+	if err := s.writer.doJob(ctx, j); err != nil {
 		return nil, err
 	}
-	return recs, nil
+	return done.recs, nil
 }
 
 // appending is one append inside its transaction.
@@ -36,6 +43,10 @@ type appending struct {
 	store *Store
 	used  int64 // when the bodies are used, in Unix seconds
 	recs  []workspace.Record
+	// added are those of recs that are new, and first is where the first of them
+	// is: nobody else writes meanwhile, so that they follow each other.
+	added []workspace.Record
+	first workspace.Position
 	// wanted are the bodies that new events name, in their order, and known
 	// those of which it is already clear whether they are there.
 	wanted []workspace.OID
@@ -74,30 +85,40 @@ func (a *appending) add(b workspace.Batch) error {
 	}
 	expect := b.Last
 	for _, e := range b.Events {
-		rec, err := w.find(b.Stream, stream, e.ID)
-		switch {
+		rec := workspace.Record{Stream: b.Stream, Seq: end + 1, Event: events.Normal(e)}
+		if expect == workspace.Any || expect == end {
+			at := workspace.Position(0)
+			if stream, at, err = w.insert(stream, rec); err == nil {
+				expect = workspace.Any // the batch's own events follow each other
+				end++
+				a.note(rec, at)
+				continue
+			}
+			if !isRepeated(err) {
+				return classify(err)
+			}
+		}
+		switch rec, err = w.find(b.Stream, stream, e.ID); {
 		case errors.Is(err, sql.ErrNoRows):
+			return &workspace.ConflictError{Stream: b.Stream, Want: expect, Got: end}
 		case err != nil:
 			return err
 		case !events.Same(rec.Event, e):
 			return &workspace.ConflictError{Stream: b.Stream, Want: b.Last, Got: end, Event: e.ID}
-		default:
-			a.recs = append(a.recs, rec)
-			continue
-		}
-		if expect != workspace.Any && expect != end {
-			return &workspace.ConflictError{Stream: b.Stream, Want: expect, Got: end}
-		}
-		expect = workspace.Any // the batch's own events follow each other
-		end++
-		rec = workspace.Record{Stream: b.Stream, Seq: end, Event: events.Normal(e)}
-		if stream, err = w.insert(stream, rec); err != nil {
-			return err
 		}
 		a.recs = append(a.recs, rec)
-		a.wanted = append(a.wanted, e.Bodies...)
 	}
 	return nil
+}
+
+// note remembers a record that was inserted.
+func (a *appending) note(rec workspace.Record, at workspace.Position) {
+	if len(a.added) == 0 {
+		a.first = at
+	}
+	a.added = append(a.added, rec)
+	a.recs = append(a.recs, rec)
+	a.wanted = append(a.wanted, rec.Bodies...)
 }
 
 // checkBodies reports the bodies that new events name and nobody has. It runs
@@ -165,12 +186,13 @@ func (w *writer) find(id workspace.StreamID, stream int64, event string) (worksp
 	return rec, damaged(id, err)
 }
 
-// insert adds a record, and its stream's row if there is none, which it returns.
-func (w *writer) insert(stream int64, rec workspace.Record) (int64, error) {
+// insert adds a record, and its stream's row if there is none, which it returns
+// with the record's position. An event that is there already is isRepeated.
+func (w *writer) insert(stream int64, rec workspace.Record) (int64, workspace.Position, error) {
 	if stream == noStream {
 		var err error
 		if stream, err = w.intern(rec.Stream); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	var at sql.NullInt64
@@ -181,8 +203,18 @@ func (w *writer) insert(stream int64, rec workspace.Record) (int64, error) {
 	if !rec.PayloadBody.IsZero() {
 		payloadBody = rec.PayloadBody[:]
 	}
-	err := execute(w.sql.addEvent, stream, int64(rec.Seq), rec.ID, rec.Type, rec.Version, at,
+	done, err := w.sql.addEvent.ExecContext(background(), stream, int64(rec.Seq), rec.ID, rec.Type, rec.Version, at,
 		rec.Actor, rec.Session, rec.Client, rec.Key, rec.Request,
 		payloadBody, joinIDs(rec.Bodies), int64(checksum(rec)), rec.Result, rec.Payload)
-	return stream, classify(err)
+	if err != nil {
+		return stream, 0, err
+	}
+	position, err := done.LastInsertId()
+	return stream, workspace.Position(position), err
+}
+
+// isRepeated reports whether a row was refused because one like it is there.
+func isRepeated(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintUnique
 }

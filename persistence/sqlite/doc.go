@@ -4,10 +4,10 @@
 // # Writing
 //
 // A process has one connection that writes, and one goroutine that owns it.
-// What waits to be written is taken as a group into one immediate transaction,
-// each job in a savepoint of its own: one fsync makes all of them durable, and
-// one that fails leaves the others alone. If the transaction itself fails, each
-// job is tried once more on its own. Every transaction reads the schema version
+// What waits to be written is taken as a group into one immediate transaction:
+// one fsync makes all of them durable. If a job fails, the transaction begins
+// again with each job in a savepoint of its own, so that it leaves the others
+// alone. If the transaction itself fails, each job is tried once more on its own. Every transaction reads the schema version
 // first, since a newer program may have upgraded the database in the meantime.
 //
 // # Reading

@@ -24,6 +24,7 @@ type monitor struct {
 	mu          sync.Mutex
 	conn        driver.Conn
 	dataVersion driver.Stmt
+	newestEvent driver.Stmt
 	value       [1]driver.Value
 	// seen is a version at which there was nothing after end, once known.
 	known bool
@@ -44,6 +45,12 @@ func openMonitor(ctx context.Context, path string) (*monitor, error) {
 		m.dataVersion, err = m.conn.Prepare("PRAGMA data_version")
 		return err
 	})
+	if err == nil {
+		err = retry(ctx, func() (err error) {
+			m.newestEvent, err = m.conn.Prepare("SELECT coalesce(max(position), 0) FROM events")
+			return err
+		})
+	}
 	if err != nil {
 		return nil, errors.Join(err, m.conn.Close())
 	}
@@ -53,7 +60,7 @@ func openMonitor(ctx context.Context, path string) (*monitor, error) {
 func (m *monitor) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(m.dataVersion.Close(), m.conn.Close())
+	return errors.Join(m.dataVersion.Close(), m.newestEvent.Close(), m.conn.Close())
 }
 
 // version returns the version now, and whether it is known that nothing is
@@ -62,15 +69,27 @@ func (m *monitor) version(ctx context.Context, after workspace.Position) (versio
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err = retry(ctx, func() (err error) {
-		version, err = m.ask()
+		version, err = m.ask(m.dataVersion)
 		return err
 	})
 	return version, err == nil && m.known && version == m.seen && after >= m.end, err
 }
 
-// ask runs the question. The caller holds mu.
-func (m *monitor) ask() (int64, error) {
-	rows, err := m.dataVersion.(driver.StmtQueryContext).QueryContext(background(), nil)
+// newest returns the position of the newest record.
+func (m *monitor) newest(ctx context.Context) (at workspace.Position, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err = retry(ctx, func() error {
+		n, err := m.ask(m.newestEvent)
+		at = workspace.Position(n)
+		return err
+	})
+	return at, err
+}
+
+// ask runs a question whose answer is one number. The caller holds mu.
+func (m *monitor) ask(question driver.Stmt) (int64, error) {
+	rows, err := question.(driver.StmtQueryContext).QueryContext(background(), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -78,11 +97,11 @@ func (m *monitor) ask() (int64, error) {
 	if closing := rows.Close(); err == nil {
 		err = closing
 	}
-	version, ok := m.value[0].(int64)
+	n, ok := m.value[0].(int64)
 	if err == nil && !ok {
-		err = fmt.Errorf("data_version is a %T", m.value[0])
+		err = fmt.Errorf("a number is a %T", m.value[0])
 	}
-	return version, err
+	return n, err
 }
 
 // note remembers that a read begun at a version found nothing after end.
@@ -101,6 +120,12 @@ func (s *Store) Since(ctx context.Context, after workspace.Position) ([]workspac
 	version, nothing, err := s.monitor.version(ctx, after)
 	if err != nil || nothing {
 		return nil, after, err
+	}
+	if newest, err := s.monitor.newest(ctx); err != nil {
+		return nil, after, err
+	} else if recs, end, ok := s.recent.after(after); ok && end >= newest {
+		s.monitor.note(version, end)
+		return recs, end, nil
 	}
 	p, err := s.reader.read(ctx, s.reader.since, int64(after), pageRecords)
 	if err != nil && len(p.recs) == 0 {

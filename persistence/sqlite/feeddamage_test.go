@@ -20,11 +20,12 @@ func TestFeedUpToDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	execRaw(t, path, "UPDATE events SET actor = 'x' WHERE id = 'two'")
-	recs, end, err := s.Since(t.Context(), 0)
+	follower := openAt(t, path, nil) // one that has not appended the records itself
+	recs, end, err := follower.Since(t.Context(), 0)
 	if err != nil || len(recs) != 1 || recs[0].ID != "one" {
 		t.Fatalf("got %v, %v, want the record before the damage", recs, err)
 	}
-	recs, again, err := s.Since(t.Context(), end)
+	recs, again, err := follower.Since(t.Context(), end)
 	if workspace.KindOf(err) != workspace.Corrupt || len(recs) != 0 || again != end {
 		t.Errorf("got %v up to %d, %v, want damage after %d", recs, again, err, end)
 	}

@@ -40,6 +40,7 @@ type Store struct {
 	writer  *writer
 	reader  *reader
 	monitor *monitor
+	recent  recent
 	closed  func() error // closes once
 }
 

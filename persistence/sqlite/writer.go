@@ -43,8 +43,11 @@ type writer struct {
 // job is something to be done inside a transaction.
 type job struct {
 	alive  func() error // why whoever waits has given up, or nil
-	run    func() error // may run twice, each time in another transaction
+	run    func() error // may run several times, each time in another transaction
 	result chan error   // has room for one
+	// committed, if not nil, is called once the transaction is durable in which run
+	// succeeded, in the order of commits.
+	committed func()
 }
 
 // statements are those of the writer's connection.
@@ -151,10 +154,15 @@ func (s *statements) prepare(conn *sql.Conn) (prepared, error) {
 // do runs a job in a transaction and returns when it is durable. An error of
 // the transaction itself leaves it open whether the job was done.
 func (w *writer) do(ctx context.Context, run func() error) error {
+	return w.doJob(ctx, &job{run: run})
+}
+
+// doJob is do of a job that has what it does.
+func (w *writer) doJob(ctx context.Context, j *job) error {
 	if err := alive(ctx); err != nil {
 		return err
 	}
-	j := &job{alive: func() error { return alive(ctx) }, run: run, result: make(chan error, 1)}
+	j.alive, j.result = func() error { return alive(ctx) }, make(chan error, 1)
 	select {
 	case w.jobs <- j:
 		return <-j.result
@@ -323,20 +331,48 @@ func (w *writer) checkVersion() error {
 // it. It returns each job's error, or that of the transaction, which then has
 // had no effect, or for all that is known one that lookups by id will find.
 func (w *writer) transact(group []*job) ([]error, error) {
-	results := make([]error, len(group))
-	for i, j := range group {
-		var err error
-		if results[i], err = w.run(j); err != nil {
-			execute(w.sql.rollback) // SQLite may have done so already
-			return nil, err
-		}
+	results, err := w.runAll(group)
+	if err != nil {
+		execute(w.sql.rollback) // SQLite may have done so already
+		return nil, err
 	}
 	if err := execute(w.sql.commit); err != nil {
 		execute(w.sql.rollback)
 		return nil, classify(err)
 	}
+	for i, j := range group {
+		if results[i] == nil && j.committed != nil {
+			j.committed()
+		}
+	}
 	if err := w.fault(Committed); err != nil {
 		return nil, err
+	}
+	return results, nil
+}
+
+// runAll runs the jobs of a group. Most succeed: only if one does not, what it
+// left is undone with all the others did, and each runs in a savepoint.
+func (w *writer) runAll(group []*job) ([]error, error) {
+	results := make([]error, len(group))
+	failed := false
+	for _, j := range group {
+		if failed = j.run() != nil; failed {
+			break
+		}
+	}
+	if !failed {
+		return results, nil
+	}
+	execute(w.sql.rollback)
+	if err := w.begin(group[0]); err != nil {
+		return nil, err
+	}
+	for i, j := range group {
+		var err error
+		if results[i], err = w.run(j); err != nil {
+			return nil, err
+		}
 	}
 	return results, nil
 }
