@@ -8,9 +8,13 @@ import (
 	"carrel.dev/workspace"
 )
 
-// maxRecent bounds the payloads and results, in bytes, that recent keeps; of
-// records it keeps a page.
-const maxRecent = 4 << 20
+// What recent keeps at least, if there is so much: records, and payloads and
+// results in bytes. It keeps up to twice as much, so that letting go of the oldest
+// is rare.
+const (
+	recentRecords = pageRecords / 2
+	recentBytes   = 2 << 20
+)
 
 // recent has the newest records, as long as only this process appends: then Since
 // need not read them. Its positions have no gap, so that nobody else's record is
@@ -34,11 +38,14 @@ func (r *recent) add(first workspace.Position, recs []workspace.Record) {
 	for _, rec := range recs {
 		r.bytes += size(rec)
 	}
+	if len(r.recs) <= 2*recentRecords && r.bytes <= 2*recentBytes {
+		return
+	}
 	drop := 0
-	for ; drop < len(r.recs) && (len(r.recs)-drop > pageRecords || r.bytes > maxRecent); drop++ {
+	for ; drop < len(r.recs) && (len(r.recs)-drop > recentRecords || r.bytes > recentBytes); drop++ {
 		r.bytes -= size(r.recs[drop])
 	}
-	r.recs = slices.Delete(r.recs, 0, drop)
+	r.recs = slices.Clone(r.recs[drop:])
 }
 
 // after returns the records after a position, if all of them are known, and the
