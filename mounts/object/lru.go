@@ -39,8 +39,8 @@ func newLRU[K comparable, V any](max int64, shardOf func(K) uint8) *lru[K, V] {
 }
 
 // fits reports whether a value of a cost is worth its place: one that would
-// take more than an eighth of its shard is not kept.
-func (c *lru[K, V]) fits(cost int64) bool { return cost <= c.shards[0].max/8 }
+// take more than a quarter of its shard is not kept.
+func (c *lru[K, V]) fits(cost int64) bool { return cost <= c.shards[0].max/4 }
 
 func (c *lru[K, V]) get(k K) (V, bool) {
 	s := &c.shards[c.shardOf(k)%lruShards]

@@ -58,11 +58,11 @@ func NewPool(cache, maxObject int64) *Pool {
 	}
 	byID := func(id workspace.OID) uint8 { return id[len(id)-1] }
 	return &Pool{
-		trees:     newLRU[workspace.OID, *Tree](cache/4, byID),
-		flats:     newLRU[flatKey, *Flat](cache/4, func(k flatKey) uint8 { return byID(k.id) }),
-		blobs:     newLRU[workspace.OID, []byte](cache/4, byID),
-		commits:   newLRU[commitKey, *Commit](cache/16, func(k commitKey) uint8 { return byID(k.id) }),
-		bases:     newLRU[baseKey, base](cache*3/16, func(k baseKey) uint8 { return uint8(k.offset ^ k.offset>>8) }),
+		trees:     newLRU[workspace.OID, *Tree](cache*2/16, byID),
+		flats:     newLRU[flatKey, *Flat](cache*3/16, func(k flatKey) uint8 { return byID(k.id) }),
+		blobs:     newLRU[workspace.OID, []byte](cache*5/16, byID),
+		bases:     newLRU[baseKey, base](cache*5/16, func(k baseKey) uint8 { return uint8(k.offset ^ k.offset>>8) }),
+		commits:   newLRU[commitKey, *Commit](cache*1/16, func(k commitKey) uint8 { return byID(k.id) }),
 		maxObject: maxObject,
 	}
 }
