@@ -19,15 +19,31 @@ func newDurableBench(t *testing.T) (b *bench, path string) {
 	t.Helper()
 	b = newBench(t, nil)
 	path = filepath.Join(t.TempDir(), "db")
-	store, err := sqlite.Open(context.Background(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	b.cfg.Store, b.cfg.Blobs = store, store
+	b.openStore(path)
 	b.reopen()
 	b.repo("app", map[string]string{"a": "1\n"})
 	return b, path
+}
+
+// openStore opens the store in a file.
+func (b *bench) openStore(path string) {
+	b.t.Helper()
+	store, err := sqlite.Open(context.Background(), path, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { store.Close() })
+	b.cfg.Store, b.cfg.Blobs = store, store
+}
+
+// follower is the project as a process has it that reads all that others append
+// from the file.
+func (b *bench) follower(path string) *Project {
+	b.t.Helper()
+	cfg := *b.cfg
+	other := &bench{t: b.t, root: b.root, cfg: &cfg}
+	other.openStore(path)
+	return other.process()
 }
 
 // damageLast changes the type of the last record, which its checksum covers.
@@ -49,7 +65,7 @@ func TestDamagedRecordStopsItsWorkspaceAlone(t *testing.T) {
 	b, path := newDurableBench(t)
 	ctx := context.Background()
 	well, ill := b.create("/agents/well", nil), b.create("/agents/ill", nil)
-	project := b.process()
+	project := b.follower(path)
 	watch := map[*space]*Workspace{}
 	for _, w := range []*space{well, ill} {
 		var err error
@@ -78,7 +94,7 @@ func TestDamagedProjectStopsItselfAlone(t *testing.T) {
 	b, path := newDurableBench(t)
 	ctx := context.Background()
 	b.create("/agents/well", nil)
-	project := b.process()
+	project := b.follower(path)
 	ill, err := project.Host().Project(ctx, "ill")
 	if err != nil {
 		t.Fatal(err)
