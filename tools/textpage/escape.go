@@ -2,6 +2,9 @@ package textpage
 
 import "unicode/utf8"
 
+// mostEscaped is how many bytes one byte takes at most.
+const mostEscaped = len(`\u0000`)
+
 // fit returns how much of a line fits in room, as encoding/json escapes it with
 // its default settings, in whole characters and without splitting a CRLF, and
 // what that takes. At least one character fits, if room is that of a page.
