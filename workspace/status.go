@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -76,31 +77,46 @@ func (s *Snapshot) Changes(ctx context.Context, m *Mount) ([]FileChange, error) 
 
 func (s *Snapshot) collect(ctx context.Context, m *Mount) (*collector, error) {
 	c := &collector{snap: s, mount: m, rules: map[string][]byte{}}
-	for p, e := range s.State.Upper.Within(m.Point) {
-		if e.Owner != m.Owner() || s.Table.Route(p) != m {
-			continue
-		}
-		if c.head == nil {
-			v, err := s.view(ctx, m)
-			if err != nil {
-				return nil, err
-			}
-			c.head = v
-		}
-		if err := c.add(ctx, p, e); err != nil {
+	var rels []string // of the mount's entries
+	for p := range s.entries(m) {
+		rels = append(rels, p.Rel(m.Point))
+	}
+	if len(rels) == 0 {
+		return c, nil
+	}
+	c.changes = make([]FileChange, 0, len(rels))
+	var err error
+	if c.head, err = s.view(ctx, m); err != nil {
+		return nil, err
+	}
+	theirs, err := lookups(ctx, c.head.tree, rels)
+	if err != nil {
+		return nil, err
+	}
+	for p, e := range s.entries(m) {
+		if err := c.add(ctx, p, e, theirs[0]); err != nil {
 			return nil, err
 		}
+		theirs = theirs[1:]
 	}
 	slices.SortFunc(c.changes, func(a, b FileChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return c, nil
 }
 
-// add judges one entry.
-func (c *collector) add(ctx context.Context, p Path, e Entry) error {
-	theirs, err := c.snap.lowerNode(ctx, p, c.mount)
-	if err != nil {
-		return err
+// entries yields what the upper has of a mount, in order.
+func (s *Snapshot) entries(m *Mount) iter.Seq2[Path, Entry] {
+	owner := m.Owner()
+	return func(yield func(Path, Entry) bool) {
+		for p, e := range s.State.Upper.Within(m.Point) {
+			if e.Owner == owner && s.Table.Route(p) == m && !yield(p, e) {
+				return
+			}
+		}
 	}
+}
+
+// add judges one entry, given what the branch has at its path.
+func (c *collector) add(ctx context.Context, p Path, e Entry, theirs Node) error {
 	theirs.Mode = theirs.Mode.Canonical()
 	before := len(c.changes)
 	if e.Hides() && theirs.Kind() == Dir && theirs.present() && e.Base.Kind() == Dir && e.Base.present() {
