@@ -118,7 +118,7 @@ func WriteFileBytes(ctx context.Context, w *workspace.Workspace, in WriteFileByt
 	if err != nil {
 		return WrittenOut{}, err
 	}
-	t, err := aim(ctx, w, in.Path, "")
+	t, err := aimBlind(w, in.Path)
 	if err != nil {
 		return WrittenOut{}, err
 	}

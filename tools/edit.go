@@ -61,7 +61,7 @@ const maxEditDiff = 16 << 10
 
 // Edit replaces text in a file.
 func Edit(ctx context.Context, w *workspace.Workspace, in EditIn) (EditOut, error) {
-	t, err := aim(ctx, w, in.Path, "")
+	t, err := aimBlind(w, in.Path)
 	if err != nil {
 		return EditOut{}, err
 	}

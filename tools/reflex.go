@@ -15,7 +15,7 @@ import (
 // target is a path that a caller named, with the snapshot that it is judged on.
 type target struct {
 	ws       *workspace.Workspace
-	snap     *workspace.Snapshot
+	snap     *workspace.Snapshot // nil if nothing was looked at yet
 	spelling string
 	path     workspace.Path
 }
@@ -32,6 +32,13 @@ func aim(ctx context.Context, w *workspace.Workspace, spelling, at string) (targ
 		s, err = past(s, at)
 	}
 	return target{w, s, spelling, p}, err
+}
+
+// aimBlind is aim for who writes without looking: a snapshot is taken when there
+// is an error to explain.
+func aimBlind(w *workspace.Workspace, spelling string) (target, error) {
+	p, err := workspace.ParsePath(spelling)
+	return target{ws: w, spelling: spelling, path: p}, err
 }
 
 // past returns the snapshot that an "at" argument names.
@@ -77,6 +84,13 @@ func (t target) explain(ctx context.Context, err error) error {
 	var e *workspace.Error
 	if k != workspace.NotExist && k != workspace.Permission || !errors.As(err, &e) {
 		return err
+	}
+	if t.snap == nil {
+		s, snapErr := t.ws.Snapshot(ctx)
+		if snapErr != nil {
+			return err
+		}
+		t.snap = s
 	}
 	hint := t.onDisk()
 	if hint == "" && k == workspace.NotExist {

@@ -52,7 +52,7 @@ func writeFile() *Tool {
 
 // WriteFile sets a file's content.
 func WriteFile(ctx context.Context, w *workspace.Workspace, in WriteFileIn) (WrittenOut, error) {
-	t, err := aim(ctx, w, in.Path, "")
+	t, err := aimBlind(w, in.Path)
 	if err != nil {
 		return WrittenOut{}, err
 	}
