@@ -71,9 +71,11 @@ func (c cursor) passed(dir workspace.Path) bool {
 type room struct{ bytes, items, taken int }
 
 // take reports whether another item of a size fits, and takes its room. The
-// first one fits whatever its size, so that every page goes on.
+// first one fits whatever its size, so that every page goes on. After one that
+// does not fit none does, however small: a page has no gaps.
 func (r *room) take(size int) bool {
 	if r.items <= 0 || r.bytes < size && r.taken > 0 {
+		r.items = 0
 		return false
 	}
 	r.items--

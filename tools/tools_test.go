@@ -218,6 +218,44 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestListsEndWhereTheyAreCut: what a list leaves out is all at its end, and not
+// the long paths between short ones.
+func TestListsEndWhereTheyAreCut(t *testing.T) {
+	b := newBench(t, "app")
+	b.call("deleteFile", "", args{"path": "/repos/app/a"})
+	deep := strings.Repeat(strings.Repeat("d", 200)+"/", 15)
+	write := func(dir string) (paths []string) {
+		var changes []args
+		for i := range 40 {
+			p := fmt.Sprintf("%s/%02d/", dir, i)
+			if i%2 == 1 {
+				p += deep
+			}
+			changes, paths = append(changes, args{"op": "writeFile", "path": p + "f", "content": "x"}), append(paths, p+"f")
+		}
+		b.call("batch", "", args{"changes": changes})
+		return paths
+	}
+	inApp, inScratch := append([]string{"/repos/app/a"}, write("/repos/app/b")...), write("/workspace")
+
+	status := b.call("git.status", "", args{}).(tools.GitStatusOut)
+	changes := status.Mounts[0].Changes
+	if n := len(changes); n == 0 || n+status.Mounts[0].More != len(inApp) || changes[n-1].Path != inApp[n-1] {
+		t.Errorf("git.status lists %d and leaves out %d changes of %d, and ends with %.40s", n, status.Mounts[0].More, len(inApp), changes[max(n-1, 0)].Path)
+	}
+	if n := len(status.Unmounted); n != 0 || status.MoreUnmounted != len(inScratch) {
+		t.Errorf("git.status lists %d and leaves out %d files of scratch, after changes that it left out", n, status.MoreUnmounted)
+	}
+	diffs := b.call("git.diff", "", args{}).(tools.GitDiffOut)
+	if n := len(diffs.Files); n == 0 || n+diffs.MoreFiles != len(inApp) || diffs.Files[n-1].Path != inApp[n-1] {
+		t.Errorf("git.diff lists %d and leaves out %d files of %d, which is no beginning", n, diffs.MoreFiles, len(inApp))
+	}
+	commit := b.call("git.commit", "", args{"message": "m"}).(tools.GitCommitOut)
+	if n := len(commit.ChangedPaths); n == 0 || n+commit.More != len(inApp) || commit.ChangedPaths[n-1] != inApp[n-1] {
+		t.Errorf("git.commit lists %d and leaves out %d paths of %d, which is no beginning", n, commit.More, len(inApp))
+	}
+}
+
 // TestReadFilesRefusesTooMuch: texts that are larger together than a result may be
 // are refused with what to do instead, because a part of them would pass for all.
 func TestReadFilesRefusesTooMuch(t *testing.T) {

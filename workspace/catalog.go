@@ -16,7 +16,8 @@ type Catalog struct {
 	Born       bool              // whether the project exists
 	Repos      map[RepoPath]Repo // shared between catalogs until one of them changes
 	Unread     Seq
-	reposAt    Seq // of the record that Repos last changed with
+	reposAt    Seq    // of the record that Repos last changed with
+	event      string // the id of the record at Seq
 	workspaces btree.Map[ID, Listed]
 }
 
@@ -53,7 +54,7 @@ var catalogTypes = map[string]bool{
 // project's stream. What it does not understand it passes over; a newer version
 // of what it does marks the catalog as unread.
 func (c *Catalog) reduce(r Record) {
-	c.Seq = r.Seq
+	c.Seq, c.event = r.Seq, r.ID
 	domain, _, _ := strings.Cut(r.Type, "/")
 	if domain != "project" && domain != "workspace" && domain != "repo" {
 		return // of others
@@ -123,7 +124,9 @@ func (c *Catalog) setRepo(r Repo) {
 
 // clone returns a catalog that may be changed.
 func (c *Catalog) clone() *Catalog {
-	next := &Catalog{Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, workspaces: *c.workspaces.Copy()}
+	next := &Catalog{
+		Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, event: c.event, workspaces: *c.workspaces.Copy(),
+	}
 	if next.Repos == nil {
 		next.Repos = map[RepoPath]Repo{}
 	}

@@ -13,3 +13,9 @@ func (p *Project) Kept() int {
 	defer p.mu.Unlock()
 	return len(p.live) + len(p.idle)
 }
+
+// CatalogVersion is that of the reducer whose checkpoints are taken up.
+const CatalogVersion = catalogVersion
+
+// Checkpoint is the catalog as a checkpoint keeps it.
+func (c *Catalog) Checkpoint() ([]byte, error) { return c.checkpoint() }

@@ -33,25 +33,24 @@ func (f *examination) checkpoint(ctx context.Context, id StreamID) (*savedState,
 	return &savedState{Checkpoint: c, damage: err}, nil
 }
 
-// compare holds the checkpoint against what the records up to it add up to.
-func (c *savedState) compare(r *replay) {
-	c.reached = r.whole
-	c.same = r.whole && sameState(c.State, r.state)
+// reduction is what a stream adds up to, and how checkpoints keep it.
+type reduction struct {
+	version int                          // of the reducer
+	save    func() ([]byte, error)       // what it is by now; one that is unread cannot be saved
+	again   func([]byte) ([]byte, error) // loads what was saved and saves it
 }
 
-// sameState compares states in the form that both have once they were saved and
-// loaded.
-func sameState(saved []byte, replayed *State) bool {
-	b, err := json.Marshal(replayed)
-	if err != nil {
-		return false
-	}
-	was, errWas := canonicalState(saved)
-	is, errIs := canonicalState(b)
-	return errWas == nil && errIs == nil && bytes.Equal(was, is)
+// reduction is that of a workspace.
+func (r *replay) reduction() reduction {
+	return reduction{reducerVersion, func() ([]byte, error) { return json.Marshal(r.state) }, stateAgain}
 }
 
-func canonicalState(b []byte) ([]byte, error) {
+// reduction is that of a project.
+func (h *home) reduction() reduction {
+	return reduction{catalogVersion, h.catalog.checkpoint, catalogAgain}
+}
+
+func stateAgain(b []byte) ([]byte, error) {
 	var s State
 	if err := json.Unmarshal(b, &s); err != nil {
 		return nil, err
@@ -59,29 +58,59 @@ func canonicalState(b []byte) ([]byte, error) {
 	return json.Marshal(&s)
 }
 
+func catalogAgain(b []byte) ([]byte, error) {
+	c, err := readCatalog(b)
+	if err != nil {
+		return nil, err
+	}
+	return c.checkpoint()
+}
+
+// is reports whether a saved state is what the stream adds up to by now, in the
+// form that both have once they were saved and loaded.
+func (d reduction) is(saved []byte) bool {
+	b, err := d.save()
+	if err != nil {
+		return false
+	}
+	was, errWas := d.again(saved)
+	is, errIs := d.again(b)
+	return errWas == nil && errIs == nil && bytes.Equal(was, is)
+}
+
+// compare holds the checkpoint, if the replay has come to it, against what the
+// records up to it add up to.
+func (c *savedState) compare(r *replay, d reduction) {
+	if c != nil && c.At == r.last {
+		c.reached = r.whole
+		c.same = r.whole && d.is(c.State)
+	}
+}
+
 // judge reports what is wrong with a checkpoint, and makes it anew if that is
 // asked for. That of a stream which cannot be read in full stays: it may be all
 // that is left. So does that of a fork, which begins with what its parent had.
-func (f *examination) judge(ctx context.Context, r *replay, c *savedState) error {
+func (f *examination) judge(ctx context.Context, r *replay, c *savedState, d reduction) error {
+	if c == nil {
+		return nil
+	}
 	x := Finding{Severity: Fault, Project: r.id.Project, Stream: r.id.Name, Seq: c.At, Hint: hintRebuild}
 	switch {
 	case c.damage != nil:
 		x.Kind, x.Text = CheckpointDamaged, "the checkpoint does not match its checksum"
 	case r.whole && c.At > r.last:
 		x.Kind, x.Text = CheckpointWrong, fmt.Sprintf("the checkpoint is at seq %d, and the stream ends at %d", c.At, r.last)
-	case c.reached && !c.same && c.Version == reducerVersion && !f.forked(r.id):
+	case c.reached && !c.same && c.Version == d.version && !f.forked(r.id):
 		x.Kind, x.Text = CheckpointWrong, "the checkpoint is not what the records up to it add up to"
 	}
-	if f.o.Rebuild && r.whole && r.state.Unread == 0 && !f.forked(r.id) {
-		if err := f.rebuild(ctx, r); err != nil {
-			return err
-		}
-		x.Mended = true
+	var err error
+	if f.o.Rebuild && r.whole && !f.forked(r.id) {
+		x.Mended, err = f.rebuild(ctx, r, d)
 	}
-	if x.Kind != "" {
+	if x.Kind != "" && err == nil {
 		f.found(x)
 	}
-	return nil
+	return err
 }
 
 // forked reports whether a stream is that of a fork.
@@ -90,19 +119,20 @@ func (f *examination) forked(id StreamID) bool {
 	return w != nil && w.from != StreamID{}
 }
 
-// rebuild makes a checkpoint anew.
-func (f *examination) rebuild(ctx context.Context, r *replay) error {
+// rebuild makes the checkpoint of a stream that was read in full anew, unless the
+// stream is unread: a newer Carrel may have made that.
+func (f *examination) rebuild(ctx context.Context, r *replay, d reduction) (done bool, err error) {
+	b, err := d.save()
+	if err != nil {
+		return false, nil
+	}
 	if err := f.host.cfg.Store.(CheckpointExaminer).DropCheckpoint(ctx, r.id); err != nil {
-		return err
+		return false, err
 	}
 	f.report.Rebuilt++
 	store, ok := f.host.cfg.Store.(Checkpointer)
-	if !ok || r.state.Seq < checkpointEvery {
-		return nil
+	if !ok || r.last < checkpointEvery {
+		return true, nil
 	}
-	b, err := json.Marshal(r.state)
-	if err != nil {
-		return err
-	}
-	return store.SaveCheckpoint(ctx, r.id, r.state.Seq, reducerVersion, b)
+	return true, store.SaveCheckpoint(ctx, r.id, r.last, d.version, b)
 }

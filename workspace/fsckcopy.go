@@ -26,9 +26,20 @@ func (f *examination) home(ctx context.Context, project string) (*home, error) {
 		replay:  newReplay(StreamID{project, ProjectStream}),
 		catalog: (&Catalog{}).clone(), copies: map[copyOf]Record{},
 	}
-	err := f.records(ctx, h.replay, func(r Record) { f.takeHome(ctx, h, r) })
+	saved, err := f.checkpoint(ctx, h.id) // before the records, which then reach it
+	if err != nil {
+		return nil, err
+	}
+	d := h.reduction()
+	err = f.records(ctx, h.replay, func(r Record) {
+		f.takeHome(ctx, h, r)
+		saved.compare(h.replay, d)
+	})
+	if err != nil {
+		return nil, err
+	}
 	h.early = h.last
-	return h, err
+	return h, f.judge(ctx, h.replay, saved, d)
 }
 
 // takeHome takes in a record of the project's stream.

@@ -42,18 +42,12 @@ func (f *examination) stream(ctx context.Context, id StreamID) (*replay, error) 
 		return nil, err
 	}
 	r := newReplay(id)
-	err = f.records(ctx, r, func(rec Record) {
-		if saved != nil && saved.At == rec.Seq {
-			saved.compare(r)
-		}
-	})
-	if err != nil {
+	d := r.reduction()
+	if err := f.records(ctx, r, func(Record) { saved.compare(r, d) }); err != nil {
 		return nil, err
 	}
-	if saved != nil {
-		if err := f.judge(ctx, r, saved); err != nil {
-			return nil, err
-		}
+	if err := f.judge(ctx, r, saved, d); err != nil {
+		return nil, err
 	}
 	for _, d := range r.state.Diagnostics {
 		if r.state.Unread != 0 && d.Seq > r.state.Unread {

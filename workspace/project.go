@@ -20,6 +20,7 @@ type Project struct {
 	mu      sync.Mutex // guards what follows; taken before a workspace's lock
 	loaded  bool
 	catalog *Catalog
+	saved   Seq // of the catalog's newest checkpoint
 	live    map[ID]*live
 	// idle are the workspaces that nothing but a handle keeps in memory: whoever
 	// asks for one that a handle has must get the same, for its chain.
@@ -38,22 +39,36 @@ func (p *Project) stream(name string) StreamID { return StreamID{p.name, name} }
 
 // load reads the project's stream when it is first asked for.
 func (p *Project) load(ctx context.Context) error {
+	read, err := p.loadOnce(ctx)
+	if read {
+		p.saveCatalog(ctx)
+	}
+	return err
+}
+
+// loadOnce reports whether the project's stream had to be read, and was.
+func (p *Project) loadOnce(ctx context.Context) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.loaded {
-		return nil
+		return false, nil
 	}
 	if err := p.advance(ctx); err != nil {
-		return err
+		return false, err
 	}
 	p.loaded = true
-	return nil
+	return true, nil
 }
 
-// advance takes in what the project's stream holds after the catalog. The caller
-// holds mu.
+// advance takes in what the project's stream holds after the catalog, or after
+// its newest checkpoint if nothing was read yet. The caller holds mu.
 func (p *Project) advance(ctx context.Context) error {
 	next := p.catalog.clone()
+	if next.Seq == 0 {
+		if saved := p.savedCatalog(ctx); saved != nil {
+			next, p.saved = saved, saved.Seq
+		}
+	}
 	for r, err := range p.host.cfg.Store.Records(ctx, p.stream(ProjectStream), next.Seq) {
 		if err != nil {
 			return err
@@ -184,6 +199,7 @@ func (p *Project) takeOwn(ctx context.Context, records []Record) error {
 		if err != nil {
 			return err
 		}
+		p.saveCatalog(ctx)
 	}
 	return nil
 }
