@@ -21,8 +21,8 @@ type Config struct {
 	ManagedRoot string
 	// Committer stands in commits whose change names none.
 	Committer workspace.Signature
-	// CacheBytes bounds the memory for trees, small blobs and delta bases of all
-	// repositories. Default 128 MiB.
+	// CacheBytes bounds the memory for trees, lists of files, small blobs, delta
+	// bases and commits of all repositories together. Default 128 MiB.
 	CacheBytes int64
 	// MaxObject is the size in bytes of the largest object that is read; a
 	// larger one is Limit. Default 1 GiB.

@@ -53,5 +53,13 @@
 //
 // Only what git has written for years is understood: pack versions 2 and 3,
 // index versions 1 and 2, SHA-1. The multi-pack index, bitmaps and the commit
-// graph are shortcuts to the same objects and are not read.
+// graph are shortcuts to the same objects and are not read. There is no second
+// reader to fall back on: go-git reads nothing that this does not, and of packs
+// and indexes less.
+//
+// Lists of files are kept in pieces, each of a tree at a place and of at most a
+// thousand files: small enough that a commit, which changes the trees along its
+// paths, makes few of them anew, and large enough that walking the trees above
+// them costs little. A name is looked up in the bytes of a tree, of which nothing
+// is decoded but the entry that is found.
 package object
