@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel.dev/mounts/internal/gittest"
 	"carrel.dev/workspace"
@@ -178,5 +180,30 @@ func TestListLosesOnlyWhatComesAfter(t *testing.T) {
 	err = tree.List(ctx, workspace.Listing{}, func(p string, _ workspace.Node) bool { got = append(got, p); return true })
 	if workspace.KindOf(err) != workspace.Corrupt || !slices.Equal(got, []string{"a/x"}) {
 		t.Errorf("got %v, %v, want a/x and corrupt", got, err)
+	}
+}
+
+// TestListOfNothing: a tree of a thousand million directories, which ten objects
+// make, is not walked to its end by one who has given up.
+func TestListOfNothing(t *testing.T) {
+	git := gittest.Init(t)
+	id := strings.TrimSpace(git.In("", "mktree"))
+	for range 10 {
+		var in strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&in, "040000 tree %s\td%d\n", id, i)
+		}
+		id = strings.TrimSpace(git.In(in.String(), "mktree"))
+	}
+	commit := strings.TrimSpace(git.Git("commit-tree", "-m", "m", id))
+	tree, err := New(nil).Tree(ctx, inPlace(git.Dir), oid(t, commit))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	err = tree.List(until, workspace.Listing{}, func(string, workspace.Node) bool { return true })
+	if workspace.KindOf(err) != workspace.Canceled {
+		t.Errorf("got %v, want canceled", err)
 	}
 }

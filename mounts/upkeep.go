@@ -99,16 +99,25 @@ func (r *Repos) keepUp(l *landing) {
 	}
 }
 
+// mostRest is the longest time between two looks at packs that wait.
+const mostRest = 5 * time.Minute
+
 // consolidate folds packs until none waits for its removal. What fails is left for
-// a later commit: the commits themselves are not concerned.
+// a later commit: the commits themselves are not concerned. While nothing can be
+// done, for a git that walks the packs, it looks less and less often.
 func (r *Repos) consolidate(at *shared, c *object.Consolidation) {
 	defer at.upkeep.ended()
+	rest := time.Duration(0)
 	for {
 		done, err := at.objects.Consolidate(context.Background(), c)
 		if err != nil || done.Again == 0 {
 			return
 		}
-		again := time.NewTimer(done.Again)
+		if done.Folded+done.Removed > 0 {
+			rest = 0
+		}
+		rest = min(max(2*rest, done.Again), mostRest)
+		again := time.NewTimer(rest)
 		select {
 		case <-again.C:
 		case <-at.upkeep.more:

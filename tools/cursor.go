@@ -41,7 +41,7 @@ func from(ctx context.Context, w *workspace.Workspace, spelling, at, query strin
 	}
 	var c cursor
 	b, err := base64.RawURLEncoding.DecodeString(spelling)
-	if err != nil || json.Unmarshal(b, &c) != nil || c.Snapshot == "" {
+	if err != nil || json.Unmarshal(b, &c) != nil || c.Snapshot == "" || c.Line > 0 && c.After == "" {
 		return nil, c, workspace.Errorf(workspace.Invalid, "the cursor is not one that a list returned").
 			Hinted("Pass nextCursor exactly as it was returned, or leave it out to start again.")
 	}

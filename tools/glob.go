@@ -128,7 +128,10 @@ func (p page) list(ctx context.Context, w *workspace.Workspace) (GlobOut, error)
 		last = f.Path
 		out.Paths = append(out.Paths, f.Path.String())
 	}
-	out.Unreadable = mounts.out
+	if !out.Truncated {
+		last = ""
+	}
+	out.Unreadable = mounts.upTo(last)
 	return out, nil
 }
 

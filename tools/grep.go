@@ -149,7 +149,13 @@ type grepper struct {
 // search looks through the files in order until the page is full.
 func (g *grepper) search(ctx context.Context, top workspace.Path) error {
 	mounts := readable{snap: g.snap}
-	defer func() { g.out.Unreadable = mounts.out }()
+	defer func() {
+		last := workspace.Path("")
+		if g.out.Truncated {
+			last = g.last
+		}
+		g.out.Unreadable = mounts.upTo(last)
+	}()
 	ahead := firstAhead
 	var batch []looked
 	for f, err := range g.snap.Walk(ctx, top, g.narrow(ctx, &mounts)) {

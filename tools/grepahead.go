@@ -2,7 +2,9 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -18,8 +20,8 @@ const (
 	// mostLookers bounds how many of a machine's processors one search takes.
 	mostLookers = 4
 	// keptContent is the largest content, in bytes, that is kept until the page
-	// takes its file; a larger one is read again.
-	keptContent = 64 << 10
+	// takes its file, if it matches; a larger one is read again.
+	keptContent = 16 << 10
 )
 
 // looked is a file that was looked at ahead of the page.
@@ -31,6 +33,8 @@ type looked struct {
 	matches bool
 	content []byte // nil if it is not kept
 	err     error
+	// panicked is what a fault of ours raised, with where it did.
+	panicked any
 }
 
 // lookAhead looks at files, several at once.
@@ -42,7 +46,7 @@ func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
 			if i >= len(batch) {
 				return
 			}
-			batch[i].err = g.look(ctx, &batch[i])
+			g.lookSafely(ctx, &batch[i])
 		}
 	}
 	var others sync.WaitGroup
@@ -51,9 +55,24 @@ func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
 	}
 	look()
 	others.Wait()
+	for i := range batch {
+		if p := batch[i].panicked; p != nil {
+			panic(p) // where whoever asked recovers
+		}
+	}
 	if err := ctx.Err(); err != nil && len(batch) > 0 {
 		batch[0].err = err // some were not looked at
 	}
+}
+
+// lookSafely is look, whose panic it keeps for the goroutine that asked.
+func (g *grepper) lookSafely(ctx context.Context, l *looked) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	l.err = g.look(ctx, l)
 }
 
 // look says of one file whether it matches.
@@ -81,7 +100,7 @@ func (g *grepper) look(ctx context.Context, l *looked) (err error) {
 		return nil
 	}
 	l.matches, err = g.matcher.Any(ctx, content)
-	if len(content) <= keptContent {
+	if l.matches && len(content) <= keptContent {
 		l.content = content
 	}
 	return err

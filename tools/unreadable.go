@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"carrel.dev/workspace"
@@ -23,6 +24,15 @@ func (r *readable) enter(ctx context.Context, m *workspace.Mount) bool {
 	}
 	r.out = append(r.out, m.Point.String())
 	return false
+}
+
+// upTo returns the mounts that are left out of a page which ends at a path, where
+// a list may have looked further ahead; "" is the end of the list.
+func (r *readable) upTo(last workspace.Path) []string {
+	if last == "" {
+		return r.out
+	}
+	return slices.DeleteFunc(r.out, func(point string) bool { return point+"/" > last.String() })
 }
 
 // leftOutMounts names the mounts that a list leaves out.

@@ -155,6 +155,38 @@ func TestIdleWorkspacesCostNothing(t *testing.T) {
 	}
 }
 
+// The first call after a pause is itself what finds a workspace idle: what it is
+// given stays all the same, though no handle does.
+func TestIdleWorkspaceIsKeptByItsFirstCall(t *testing.T) {
+	b, pass := idleBench(t)
+	b.create("/agents/a", nil) // nothing of it was served
+	get := func() *space {
+		w, err := b.project.Workspace(t.Context(), "/agents/a", Caller{Session: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &space{t, w}
+	}
+	pass(20 * time.Minute)
+	token := func() string {
+		w := get()
+		w.read("/repos/app/a")
+		return w.Hold(w.snap())
+	}()
+	for range 5 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := get().Held(token); err != nil {
+		t.Errorf("the cursor of a moment ago: %v", err)
+	}
+	b.outside("app", map[string]string{"a": "theirs\n"})
+	get().write("/repos/app/a", "mine\n")
+	if _, err := get().tryCommit("/repos/app", "/repos/app/a"); !errors.Is(err, Conflict) {
+		t.Errorf("commit over what was not read: %v", err)
+	}
+}
+
 // A cursor whose snapshot left the memory says so.
 func TestIdleWorkspaceDropsHeldSnapshots(t *testing.T) {
 	b, pass := idleBench(t)

@@ -19,7 +19,10 @@ type live struct {
 	id      ID
 	served  served
 	held    held
-	idle    atomic.Bool // it is among the project's idle ones
+	// idle says that it is among the project's idle ones, which the project's lock
+	// guards; a call that finds it set after it has used the state keeps it.
+	idle    atomic.Bool
+	cleanup sync.Once // of the entry among the idle ones
 
 	// chain is held by whoever mutates: one at a time, first in, first out. It is
 	// taken before every other lock. inflight, the commits that this process is

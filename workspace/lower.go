@@ -55,8 +55,8 @@ type Listing struct {
 	// Name, if not nil, says whether to list a file with a name, the last segment
 	// of its path.
 	Name func(name string) bool
-	// Enter, if not nil, may be asked about a directory, with Under, before what
-	// is below it is listed: false leaves that out.
+	// Enter, if not nil, is a hint: it may be asked about a directory, with Under,
+	// and false spares a look at what is below it.
 	Enter func(dir string) bool
 }
 

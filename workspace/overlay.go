@@ -11,7 +11,7 @@ import (
 type overlay struct {
 	shown []Found // files and symlinks, by path
 	spans []span  // by path, none touching another
-	at    int     // the span that the last path asked about comes before or is in
+	at    int     // where hides is: it goes through the spans once
 }
 
 // span is a range of paths, without its end.
@@ -22,12 +22,10 @@ type span struct{ from, to string }
 func (s *Snapshot) overlay(top Path, m *Mount) *overlay {
 	over := &overlay{}
 	within := top
-	if m == nil {
+	switch {
+	case m == nil && top == Root:
 		within = Scratch
-		if top != Root {
-			within = top
-		}
-	} else if m.Point.Below(top) {
+	case m != nil && m.Point.Below(top):
 		within = m.Point
 	}
 	owner := m.Owner()

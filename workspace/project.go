@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -117,7 +118,7 @@ func (p *Project) evict(since, long time.Time) {
 			delete(p.live, id)
 			p.idle[id] = weak.Make(l)
 			l.idle.Store(true)
-			runtime.AddCleanup(l, p.forgetIdle, id)
+			l.cleanup.Do(func() { runtime.AddCleanup(l, p.forgetIdle, id) })
 		}
 	}
 }
@@ -144,6 +145,22 @@ func (p *Project) known(id ID) *live {
 	return l
 }
 
+// all yields the workspaces that are in memory. The caller holds mu.
+func (p *Project) all() iter.Seq[*live] {
+	return func(yield func(*live) bool) {
+		for _, l := range p.live {
+			if !yield(l) {
+				return
+			}
+		}
+		for _, at := range p.idle {
+			if l := at.Value(); l != nil && !yield(l) {
+				return
+			}
+		}
+	}
+}
+
 // wake keeps an idle workspace in memory again. The caller holds mu.
 func (p *Project) wake(l *live) {
 	delete(p.idle, l.id)
@@ -159,7 +176,7 @@ func (p *Project) reread(ctx context.Context) {
 	if !p.loaded {
 		return
 	}
-	for _, l := range p.live {
+	for l := range p.all() {
 		l.reread()
 	}
 	if err := p.advance(ctx); err != nil {

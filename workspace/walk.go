@@ -14,8 +14,9 @@ type WalkOptions struct {
 	// Name, if not nil, says whether to yield a file with a name, the last
 	// segment of its path.
 	Name func(name string) bool
-	// Enter, if not nil, may be asked about a directory, before what is below it
-	// is yielded: false leaves out what a lower has there.
+	// Enter, if not nil, is a hint: it may be asked about a directory, and false
+	// spares a look at what a lower has below it. What is in a list that is kept is
+	// yielded all the same.
 	Enter func(dir Path) bool
 	// Mount, if not nil, is asked about each mount below the top: false leaves it
 	// out.
@@ -128,7 +129,7 @@ func (w *walker) mount(m *Mount, points *[]*Mount) error {
 		inner := (*points)[0]
 		*points = (*points)[1:]
 		if entered {
-			if err := w.between(both, after, inner.Point.inside()); err != nil {
+			if err := w.between(both, after, inner.Point.inside()); err != nil || w.ended {
 				return err
 			}
 		}

@@ -195,3 +195,20 @@ func TestWalkAsksForMounts(t *testing.T) {
 		t.Errorf("yielded (-want +got)\n%s", diff)
 	}
 }
+
+// TestWalkThatEndedAsksNothing: one that its caller has left opens no other mount.
+func TestWalkThatEndedAsksNothing(t *testing.T) {
+	b := newBench(t, map[string]map[string]string{"a": {"b": "1\n", "z": "1\n"}, "lib": {"x": "1\n"}})
+	w := b.create("/agents/a", map[string]MountPatch{"/repos/a/v": mount("/repos/lib", ReadOnly)})
+	var asked []string
+	o := &WalkOptions{Mount: func(m *Mount) bool {
+		asked = append(asked, string(m.Point))
+		return true
+	}}
+	for range w.snap().Walk(t.Context(), Root, o) {
+		break
+	}
+	if diff := cmp.Diff([]string{"/repos/a"}, asked); diff != "" {
+		t.Errorf("asked about (-want +got)\n%s", diff)
+	}
+}

@@ -47,7 +47,7 @@ func (p *Project) Workspace(ctx context.Context, id ID, c Caller) (*Workspace, e
 func (p *Project) EndSession(session string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.live {
+	for l := range p.all() {
 		l.served.end(session)
 	}
 }
@@ -64,13 +64,15 @@ func (w *Workspace) Caller() Caller { return w.caller }
 // Snapshot returns the workspace as it is now, with what any process did to it.
 func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
 	l := w.live
-	if l.idle.Load() {
-		l.project.keep(l) // it is in use again
-	}
 	if err := l.host.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	s, err := l.snapshot(ctx)
+	if l.idle.Load() {
+		// It is in use again, whoever found it idle: perhaps this very call. There
+		// is no other one to keep in its place while a handle has this one.
+		l.project.keep(l)
+	}
 	if err == nil {
 		err = l.open(s.State)
 	}

@@ -21,7 +21,7 @@ type Flat struct {
 // path ends.
 type flatFile struct{ name, end uint32 }
 
-// maxFlat is how many files a Flat has at most. When one of them changes, so
+// maxFlat is how many files a Flat has at most, and directories. When one of them changes, so
 // many are listed again.
 const maxFlat = 1024
 
@@ -85,6 +85,7 @@ type flattener struct {
 	text  strings.Builder
 	files []flatFile
 	nodes []workspace.Node
+	trees int // walked, which may be many without a file
 }
 
 func (b *flattener) add(s *Store, id workspace.OID, prefix string) error {
@@ -95,7 +96,7 @@ func (b *flattener) add(s *Store, id workspace.OID, prefix string) error {
 	if err != nil {
 		return err
 	}
-	if t.Len() > maxFlat {
+	if b.trees++; t.Len() > maxFlat || b.trees > maxFlat {
 		return errMany
 	}
 	for e := range t.All() {

@@ -96,10 +96,10 @@ func (x *index) search(id workspace.OID) (i int, ok bool) {
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
 		end := (mid + 1) * x.stride
-		switch bytes.Compare(id[:], x.names[end-idSize:end]) {
-		case 0:
+		switch c := bytes.Compare(id[:], x.names[end-idSize:end]); {
+		case c == 0:
 			return mid, true
-		case -1:
+		case c < 0:
 			hi = mid
 		default:
 			lo = mid + 1

@@ -23,6 +23,12 @@ type removal struct {
 func (v *survey) remove(c *Consolidation, w *watch) (removed int, err error) {
 	r := &removal{packs: filepath.Join(v.Store.dir, "pack"), watch: w, hidden: map[string]string{}}
 	r.removeHalves(v.dir)
+	if len(v.needless) == 0 || v.claimed() {
+		return 0, nil
+	}
+	if used, err := w.walked(v.Store.dir, v.dir.suffix); err != nil || used {
+		return 0, nil // before anything is read, since this may last for hours
+	}
 	v.needless = slices.DeleteFunc(v.needless, func(n needless) bool { return n.by != nil && !v.replaces(n.by, n.ownPack) })
 	var todo []*ownPack
 	for _, n := range v.needless {

@@ -101,7 +101,7 @@ func walksPacks(args []string) bool {
 			arg = strings.TrimPrefix(filepath.Base(arg), "git-")
 		}
 		switch arg {
-		case "gc", "repack", "prune", "fsck", "fsck-objects", "maintenance", "multi-pack-index", "pack-redundant", "verify-pack", "clone":
+		case "gc", "repack", "prune", "fsck", "fsck-objects", "maintenance", "multi-pack-index", "pack-redundant", "verify-pack", "commit-graph", "clone":
 			return true
 		case "pack-objects":
 			return !slices.Contains(args, "--stdout")

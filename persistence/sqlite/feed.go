@@ -22,6 +22,7 @@ import (
 type monitor struct {
 	// mu guards the connection and the fields below.
 	mu          sync.Mutex
+	closed      bool // the driver does not survive a question after that
 	conn        driver.Conn
 	dataVersion driver.Stmt
 	newestEvent driver.Stmt
@@ -60,6 +61,7 @@ func openMonitor(ctx context.Context, path string) (*monitor, error) {
 func (m *monitor) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.closed = true
 	return errors.Join(m.dataVersion.Close(), m.newestEvent.Close(), m.conn.Close())
 }
 
@@ -89,6 +91,9 @@ func (m *monitor) newest(ctx context.Context) (at workspace.Position, err error)
 
 // ask runs a question whose answer is one number. The caller holds mu.
 func (m *monitor) ask(question driver.Stmt) (int64, error) {
+	if m.closed {
+		return 0, errClosed()
+	}
 	rows, err := question.(driver.StmtQueryContext).QueryContext(background(), nil)
 	if err != nil {
 		return 0, err
