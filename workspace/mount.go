@@ -134,16 +134,29 @@ type Table struct {
 	// because it has uncommitted content of another owner at or below their point,
 	// or a file where their point needs a directory.
 	Withheld []*Mount
+	longest  int // of the mounts' points, in bytes; 0 if it is not known
 }
 
 // Route returns the mount that a path belongs to: the one with the longest
 // point that contains it, nil if there is none.
 func (t *Table) Route(p Path) *Mount {
-	for d := p; ; d = d.Dir() {
+	for d := t.cut(p); ; d = d.Dir() {
 		if m := t.At(d); m != nil || d == Root {
 			return m
 		}
 	}
+}
+
+// cut returns the nearest of p and the directories above it that is no longer
+// than any point.
+func (t *Table) cut(p Path) Path {
+	switch {
+	case t.longest == 0 || len(p) <= t.longest:
+		return p
+	case p[t.longest] == '/':
+		return p[:t.longest]
+	}
+	return p[:t.longest].Dir()
 }
 
 // At returns the mount whose point is exactly p, or nil.
@@ -226,6 +239,7 @@ func derive(repos map[RepoPath]Repo, s *State) *Table {
 			t.Withheld = append(t.Withheld, m)
 		} else {
 			t.Mounts = append(t.Mounts, m)
+			t.longest = max(t.longest, len(m.Point))
 		}
 	}
 	byPath := func(a, b *Mount) int { return strings.Compare(string(a.Point), string(b.Point)) }
