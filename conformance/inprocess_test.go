@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,11 +43,12 @@ func (i inprocess) Start(ctx context.Context, data string) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localServer{parts: p, project: project, desk: server.New(&server.Config{Project: project})}, nil
+	return &localServer{parts: p, repos: repos, project: project, desk: server.New(&server.Config{Project: project})}, nil
 }
 
 type localServer struct {
 	*parts
+	repos   *mounts.Repos
 	project *workspace.Project
 	desk    *server.Desk
 }
@@ -85,7 +87,7 @@ func (s *localServer) Session(_ context.Context, o SessionOptions) (Session, err
 	return localSession{s.desk.Open(cfg), o.Client}, nil
 }
 
-func (s *localServer) Close() error { return s.close() }
+func (s *localServer) Close() error { return errors.Join(s.repos.Close(), s.close()) }
 
 type localSession struct {
 	*server.Session

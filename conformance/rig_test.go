@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,8 +47,9 @@ func (r *rig) open(decorate func(*workspace.Config)) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	repos := r.mounts
 	r.t.Cleanup(func() {
-		if err := p.close(); err != nil {
+		if err := errors.Join(repos.Close(), p.close()); err != nil {
 			r.t.Error(err)
 		}
 	})

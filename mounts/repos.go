@@ -31,13 +31,14 @@ type Config struct {
 	// before it is Unavailable. Default 2 s.
 	LockWait time.Duration
 	// PacksFrom is how many small packs of commits make it worth while to fold
-	// them into one. Default 50; negative means never.
+	// them into one, 50 for example. Default: they are never folded, since beside
+	// git's own maintenance a commit was once found to be lost.
 	PacksFrom int
 	// PacksGrace is how long packs that were folded stay. Default 5 s.
 	PacksGrace time.Duration
-	// Fault, if not nil, is called at each of FaultPoints and ConsolidationPoints. An error makes the
-	// operation stop there as if the process had died: nothing is cleaned up. It
-	// is for tests.
+	// Fault, if not nil, is called at each of FaultPoints and ConsolidationPoints.
+	// An error makes the operation stop there as if the process had died: nothing
+	// is cleaned up. It is for tests.
 	Fault func(point string) error
 }
 
@@ -70,9 +71,6 @@ func New(config *Config) *Repos {
 	}
 	if r.config.LockWait == 0 {
 		r.config.LockWait = 2 * time.Second
-	}
-	if r.config.PacksFrom == 0 {
-		r.config.PacksFrom = object.DefaultFrom
 	}
 	r.background.end = make(chan struct{})
 	r.pool = object.NewPool(r.config.CacheBytes, r.config.MaxObject)

@@ -85,7 +85,7 @@ func (u *upkeep) ended() {
 // keepUp has the repository of a landed commit consolidated, if it is time.
 func (r *Repos) keepUp(l *landing) {
 	from := r.config.PacksFrom
-	if from < 0 || !l.repo.upkeep.committed(l.repo.objects.Packs(), from) {
+	if from <= 0 || !l.repo.upkeep.committed(l.repo.objects.Packs(), from) {
 		return
 	}
 	c := &object.Consolidation{Writer: l.writer(nil), From: from, Grace: r.config.PacksGrace}
@@ -122,6 +122,7 @@ func (r *Repos) consolidate(at *shared, c *object.Consolidation) {
 		case <-again.C:
 		case <-at.upkeep.more:
 			again.Stop()
+			rest = 0 // commits go on, and so may git have done
 		case <-r.background.end:
 			return
 		}

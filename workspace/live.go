@@ -69,9 +69,9 @@ func (p *Project) workspace(ctx context.Context, id ID) (*live, error) {
 	return l, nil
 }
 
-// open returns the live workspace of an identity that is in memory and known to
+// atHand returns the live workspace of an identity that is in memory and known to
 // be there, else nil: whoever uses it catches up first.
-func (p *Project) open(id ID) *live {
+func (p *Project) atHand(id ID) *live {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.live[id]

@@ -29,7 +29,7 @@ type Workspace struct {
 // Closed if it was deleted. What another process has just deleted may be found to
 // be so at the first use of the handle.
 func (p *Project) Workspace(ctx context.Context, id ID, c Caller) (*Workspace, error) {
-	if l := p.open(id); l != nil {
+	if l := p.atHand(id); l != nil {
 		return &Workspace{l, c}, nil
 	}
 	l, err := p.workspace(ctx, id)

@@ -60,7 +60,7 @@ func wire(ctx context.Context, path string, f fault) (*parts, error) {
 		return nil, err
 	}
 	session := server.New(&server.Config{Project: project}).Open(&server.SessionConfig{Tools: server.All})
-	return &parts{session, func() error { return errors.Join(store.Close(), data.Close()) }}, nil
+	return &parts{session, func() error { return errors.Join(repos.Close(), store.Close(), data.Close()) }}, nil
 }
 
 // Call implements conformance.Session.

@@ -110,8 +110,8 @@ func (w *world) start(ctx context.Context, s stores) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{served: map[string]served{}, close: closeStore}
 	lane := mounts.New(nil)
+	h := &host{served: map[string]served{}, close: func() error { return errors.Join(lane.Close(), closeStore()) }}
 	cfg := &workspace.Config{
 		Store: store, Blobs: blobs, Trees: lane, Committer: lane, Ignorer: lane, DataID: dataID,
 		Now:       func() time.Time { w.clock++; return time.Unix(1_700_000_000+w.clock, 0) },

@@ -23,9 +23,9 @@
 // repack or fetch by somebody else is noticed by what it took away or added.
 //
 // Each commit leaves a small pack, and git folds those together only when somebody
-// runs its maintenance. From fifty on Store.Consolidate does, so that a byte is copied as often
-// as the whole doubles. Compressed objects are copied as they are, after each was
-// hashed. Own packs are known by their names, half of which is a hash over the
+// runs its maintenance. From fifty on Store.Consolidate does, so that a byte is
+// copied as often as the whole doubles. Compressed objects are copied as they are,
+// after each was hashed. Own packs are known by their names, half of which is a hash over the
 // other half and the pack's checksum; no other is touched.
 //
 // A folded pack is never in the way, a removed one is: git gc, repack -A, prune and

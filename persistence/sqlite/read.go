@@ -215,7 +215,7 @@ func scanPage(rows *sql.Rows) (page, error) {
 			return p, err
 		}
 		p.recs, p.last = append(p.recs, rec), position
-		size += len(rec.Payload) + len(rec.Result)
+		size += recordSize(rec)
 		if p.more = len(p.recs) == pageRecords || size >= pageBytes; p.more {
 			break
 		}

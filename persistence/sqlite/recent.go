@@ -36,14 +36,14 @@ func (r *recent) add(first workspace.Position, recs []workspace.Record) {
 	r.recs = append(r.recs, recs...)
 	r.end = first + workspace.Position(len(recs)) - 1
 	for _, rec := range recs {
-		r.bytes += size(rec)
+		r.bytes += recordSize(rec)
 	}
 	if len(r.recs) <= 2*recentRecords && r.bytes <= 2*recentBytes {
 		return
 	}
 	drop := 0
 	for ; drop < len(r.recs) && (len(r.recs)-drop > recentRecords || r.bytes > recentBytes); drop++ {
-		r.bytes -= size(r.recs[drop])
+		r.bytes -= recordSize(r.recs[drop])
 	}
 	r.recs = slices.Clone(r.recs[drop:])
 }
@@ -64,4 +64,5 @@ func (r *recent) after(p workspace.Position) (recs []workspace.Record, end works
 	return recs, r.end, true
 }
 
-func size(rec workspace.Record) int { return len(rec.Payload) + len(rec.Result) }
+// recordSize is what of a record varies most, in bytes.
+func recordSize(rec workspace.Record) int { return len(rec.Payload) + len(rec.Result) }

@@ -25,7 +25,7 @@ func (s *Server) encoded(v any) []byte {
 // texts, are written here: encoding/json would go over each of them four times.
 func encode(v any) ([]byte, error) {
 	if r, ok := v.(mcp.JSONRPCResponse); ok {
-		if result, ok := r.Result.(*mcp.CallToolResult); ok {
+		if result, ok := r.Result.(*mcp.CallToolResult); ok && isOurs(result) {
 			return encodeResult(r.ID, result)
 		}
 	}
@@ -39,12 +39,13 @@ func plain(v any) ([]byte, error) {
 	return plainHTML(b), err
 }
 
-// encodeResult writes what encoding/json would write.
+// isOurs reports whether a result has only what those of tools here have.
+func isOurs(r *mcp.CallToolResult) bool {
+	return r.StructuredContent == nil && len(r.InputRequests) == 0 && r.RequestState == ""
+}
+
+// encodeResult writes what encoding/json would write of a result that isOurs.
 func encodeResult(id mcp.RequestId, r *mcp.CallToolResult) ([]byte, error) {
-	if r.StructuredContent != nil || len(r.InputRequests) > 0 || r.RequestState != "" {
-		b, err := plain(mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: r})
-		return append(b, '\n'), err
-	}
 	const most = 256 // of what goes with texts and fields
 	size := most + len(r.RawStructuredContent)
 	for _, c := range r.Content {
