@@ -23,7 +23,7 @@
 // repack or fetch by somebody else is noticed by what it took away or added.
 //
 // Each commit leaves a small pack, and git folds those together only when somebody
-// runs its maintenance. From fifty on Store.Consolidate does, so that a byte is
+// runs its maintenance. Store.Consolidate does, if it is asked to, and a byte is
 // copied as often as the whole doubles. Compressed objects are copied as they are,
 // after each was hashed. Own packs are known by their names, half of which is a hash over the
 // other half and the pack's checksum; no other is touched.
