@@ -31,8 +31,7 @@ type Config struct {
 	// before it is Unavailable. Default 2 s.
 	LockWait time.Duration
 	// PacksFrom is how many small packs of commits make it worth while to fold
-	// them into one, 50 for example. Default: they are never folded, since beside
-	// git's own maintenance a commit was once found to be lost.
+	// them into one. Default object.DefaultFrom; negative means never.
 	PacksFrom int
 	// PacksGrace is how long packs that were folded stay. Default 5 s.
 	PacksGrace time.Duration
@@ -71,6 +70,9 @@ func New(config *Config) *Repos {
 	}
 	if r.config.LockWait == 0 {
 		r.config.LockWait = 2 * time.Second
+	}
+	if r.config.PacksFrom == 0 {
+		r.config.PacksFrom = object.DefaultFrom
 	}
 	r.background.end = make(chan struct{})
 	r.pool = object.NewPool(r.config.CacheBytes, r.config.MaxObject)

@@ -85,7 +85,7 @@ func (u *upkeep) ended() {
 // keepUp has the repository of a landed commit consolidated, if it is time.
 func (r *Repos) keepUp(l *landing) {
 	from := r.config.PacksFrom
-	if from <= 0 || !l.repo.upkeep.committed(l.repo.objects.Packs(), from) {
+	if from < 0 || !l.repo.upkeep.committed(l.repo.objects.Packs(), from) {
 		return
 	}
 	c := &object.Consolidation{Writer: l.writer(nil), From: from, Grace: r.config.PacksGrace}

@@ -17,11 +17,12 @@ import (
 type batch struct {
 	store *Store
 	*Writer
-	packs string // the directory of packs
-	keep  string // the .keep file, if there is one
-	files []*tempFile
-	young map[string]bool // files of others to sync as well
-	dirs  map[string]bool // to sync in the end
+	packs  string // the directory of packs
+	keep   string // the .keep file, if there is one
+	files  []*tempFile
+	young  map[string]bool // files of others to sync as well
+	dirs   map[string]bool // to sync in the end
+	packed bool            // whether a pack that is not trusted has one of the objects
 }
 
 func (s *Store) newBatch(w *Writer) *batch {

@@ -23,10 +23,10 @@
 // repack or fetch by somebody else is noticed by what it took away or added.
 //
 // Each commit leaves a small pack, and git folds those together only when somebody
-// runs its maintenance. Store.Consolidate does, if it is asked to, and a byte is
-// copied as often as the whole doubles. Compressed objects are copied as they are,
-// after each was hashed. Own packs are known by their names, half of which is a hash over the
-// other half and the pack's checksum; no other is touched.
+// runs its maintenance. From fifty on Store.Consolidate does, and a byte is copied
+// as often as the whole doubles. Compressed objects are copied as they are, after
+// each was hashed. Own packs are known by their names, half of which is a hash over
+// the other half and the pack's checksum; no other is touched.
 //
 // A folded pack is never in the way, a removed one is: git gc, repack -A, prune and
 // fsck list the packs, open them one by one, for minutes, and fail if one has gone,
@@ -36,7 +36,8 @@
 // kernel notes a listing with before the lister reads a name, tells of any that
 // begins after that: an index is renamed, and named back at once if somebody has
 // listed the directory, hundreds of microseconds before it is that one's turn to be
-// opened. Without both, on other systems than Linux, nothing is folded. Tried and
+// opened. What git has left since the packs were looked at, such as an index of its
+// own over them, is looked at once more in between. Without both, on other systems than Linux, nothing is folded. Tried and
 // given up: to remove at once or after a grace, with which one removal in eight
 // made a git fail that ran beside it, and locks, since git takes none.
 //

@@ -101,11 +101,7 @@ func (d *packDir) plain(name string) bool {
 // .keep file in the other if a commit needs it. Packs that the multi-pack index or
 // info/packs names are git's by now.
 func (s *Store) ownPacks(set *files, dir *packDir) []*ownPack {
-	var named []byte
-	for _, list := range []string{"pack/multi-pack-index", "info/packs"} {
-		text, _ := os.ReadFile(filepath.Join(s.dir, list))
-		named = append(named, text...)
-	}
+	named := s.namedByGit()
 	var own []*ownPack
 	for _, p := range set.order {
 		name := packBase(p.path)
@@ -128,6 +124,15 @@ func (s *Store) ownPacks(set *files, dir *packDir) []*ownPack {
 		return cmp.Or(cmp.Compare(len(a.ids), len(b.ids)), cmp.Compare(a.name, b.name))
 	})
 	return own
+}
+
+// namedByGit returns the texts in which git keeps names of packs.
+func (s *Store) namedByGit() (text []byte) {
+	for _, list := range []string{"pack/multi-pack-index", "info/packs"} {
+		names, _ := os.ReadFile(filepath.Join(s.dir, list))
+		text = append(text, names...)
+	}
+	return text
 }
 
 // load reads the ids.

@@ -1,7 +1,10 @@
 package object
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,12 +33,7 @@ func (v *survey) remove(c *Consolidation, w *watch) (removed int, err error) {
 		return 0, nil // before anything is read, since this may last for hours
 	}
 	v.needless = slices.DeleteFunc(v.needless, func(n needless) bool { return n.by != nil && !v.replaces(n.by, n.ownPack) })
-	var todo []*ownPack
-	for _, n := range v.needless {
-		if n.by != nil {
-			todo = append(todo, n.ownPack)
-		}
-	}
+	todo := slices.DeleteFunc(slices.Clone(v.needless), func(n needless) bool { return n.by == nil })
 	const tries = 10
 	for range tries {
 		if len(todo) == 0 || v.claimed() {
@@ -49,7 +47,7 @@ func (v *survey) remove(c *Consolidation, w *watch) (removed int, err error) {
 		if used, err := w.walked(v.Store.dir, v.dir.suffix); err != nil || used {
 			break
 		}
-		todo = r.hide(todo)
+		todo = r.hide(v.unclaimed(todo))
 	}
 	if len(r.hidden) == 0 {
 		return 0, nil
@@ -92,11 +90,35 @@ func (v *survey) replaces(by, old *ownPack) bool {
 	return err == nil
 }
 
+// unclaimed returns those that are as needless as when they were looked at. A git
+// may have been at work since and be gone: then an index of its own may lead to
+// some, or what replaces one may not be there any more.
+func (v *survey) unclaimed(packs []needless) []needless {
+	named := v.namedByGit()
+	var free []needless
+	for _, n := range packs {
+		_, err := os.Lstat(strings.TrimSuffix(packPath(n.path), ".pack") + ".keep")
+		if errors.Is(err, fs.ErrNotExist) && !bytes.Contains(named, []byte(n.name)) && n.by.onDisk() {
+			free = append(free, n)
+		}
+	}
+	return free
+}
+
+// onDisk reports whether both files of a pack have their names.
+func (o *ownPack) onDisk() bool {
+	_, err := os.Stat(o.path)
+	if err == nil {
+		_, err = os.Stat(packPath(o.path))
+	}
+	return err == nil
+}
+
 // hide takes the names of indexes away, which is what makes packs known, until
 // somebody lists the directory. Whoever did so before a name went has been told of
 // after it went: then the name is put back, long before its turn to be opened
 // comes. It returns the packs that are left.
-func (r *removal) hide(todo []*ownPack) (left []*ownPack) {
+func (r *removal) hide(todo []needless) (left []needless) {
 	for i, o := range todo {
 		away := filepath.Join(r.packs, hiddenPrefix+o.name)
 		if os.Rename(o.path, away) != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,45 @@ func TestNamedPacksAreGits(t *testing.T) {
 		if args[0] == "multi-pack-index" {
 			c.git.Git("multi-pack-index", "verify")
 		}
+	}
+}
+
+// TestGitWasHereMeanwhile: a git that came and went after the packs were looked at
+// has changed what may be removed.
+func TestGitWasHereMeanwhile(t *testing.T) {
+	for name, meanwhile := range map[string]func(c *crowd, n needless){
+		"multi-pack-index":   func(c *crowd, _ needless) { c.git.Git("multi-pack-index", "write") },
+		"update-server-info": func(c *crowd, _ needless) { c.git.Git("update-server-info") },
+		"keep": func(c *crowd, n needless) {
+			os.WriteFile(strings.TrimSuffix(n.path, ".idx")+".keep", nil, 0o666)
+		},
+		"the other has gone": func(c *crowd, n needless) { os.Remove(n.by.path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t, 4)
+			consolidate(t, c.s, atOnce())
+			w, err := newWatch(filepath.Join(c.git.Dir, ".git/objects/pack"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.close()
+			v, err := c.s.survey(time.Nanosecond)
+			if err != nil || len(v.needless) != 4 {
+				t.Fatalf("%d are needless, %v", len(v.needless), err)
+			}
+			old := v.needless[0]
+			meanwhile(c, old)
+			if free := v.unclaimed(v.needless); slices.ContainsFunc(free, func(n needless) bool { return n.name == old.name }) {
+				t.Error("still taken for needless")
+			}
+			if _, err := v.remove(atOnce(), w); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(old.path); err != nil {
+				t.Errorf("removed: %v", err)
+			}
+			c.check(t)
+		})
 	}
 }
 
@@ -177,10 +217,7 @@ func TestWhoListsKeepsNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.close()
-	var todo []*ownPack
-	for _, n := range v.needless {
-		todo = append(todo, n.ownPack)
-	}
+	todo := v.needless
 	r := &removal{packs: packs, watch: w, hidden: map[string]string{}}
 	before := glob(t, c.git, "*.idx")
 	os.ReadDir(packs)

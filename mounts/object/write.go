@@ -78,7 +78,7 @@ func (s *Store) write(ctx context.Context, objects []Pending, w *Writer) (releas
 		}
 		seen[o.ID] = true
 	}
-	if len(lacking) <= looseMost {
+	if len(lacking) <= looseMost && !b.packed {
 		err = b.loose(ctx, lacking)
 	} else {
 		err = b.pack(ctx, lacking)
@@ -108,8 +108,9 @@ const settled = time.Minute
 // if whoever wrote it may not have, as git with objects in files of their own.
 // False if there is no file that this process may touch, or none but a pack that
 // is not known to be led to by a ref: a repack that began before may be about to
-// remove it.
+// remove it, and until then git prune-packed removes the object's own file.
 func (b *batch) reuse(set *files, id workspace.OID) bool {
+	packed := false
 	for _, p := range set.order {
 		if _, ok, err := p.find(id); err != nil || !ok {
 			continue
@@ -117,6 +118,11 @@ func (b *batch) reuse(set *files, id workspace.OID) bool {
 		if b.store.ledTo(p) && b.touch(packPath(p.path)) == nil {
 			return true
 		}
+		packed = true
+	}
+	if packed {
+		b.packed = true
+		return false
 	}
 	for _, dir := range set.dirs {
 		if b.touch(loosePath(dir, id)) == nil {

@@ -135,6 +135,41 @@ func TestUnmovedPackIsNotTrusted(t *testing.T) {
 	}
 }
 
+// TestPrunedFileIsNotTrusted: git removes the file of an object that a pack has as
+// well, and then the pack, which no ref leads to.
+func TestPrunedFileIsNotTrusted(t *testing.T) {
+	git := gittest.Init(t)
+	s := open(git)
+	objects, contents := pending(t, s.pool, 5)
+	id := objects[0].ID
+	write := func(objects []Pending, moved bool) {
+		t.Helper()
+		release, err := s.Write(context.Background(), objects, writer("a test"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		release(moved)
+	}
+	file := loosePath(filepath.Join(git.Dir, ".git/objects"), id)
+	write(objects[:1], false)
+	os.Rename(file, file+".away")
+	write(objects, false)
+	os.Rename(file+".away", file)
+	dropped := glob(t, git, "*.pack")
+	write(objects[:1], true)
+	git.Git("prune-packed")
+	if _, err := os.Stat(file); err == nil {
+		t.Fatal("git prune-packed has left the file, so that this shows nothing")
+	}
+	for _, pack := range dropped {
+		os.Remove(pack)
+		os.Remove(indexPath(pack))
+	}
+	if got, err := open(git).Blob(id); err != nil || !bytes.Equal(got, contents[id]) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestRemoveKeep(t *testing.T) {
 	git := gittest.Init(t)
 	s := open(git)
