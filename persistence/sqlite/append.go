@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"slices"
 
@@ -83,6 +84,7 @@ func (a *appending) add(b workspace.Batch) error {
 	if err != nil {
 		return err
 	}
+	defer func() { w.know(b.Stream, stream, end) }()
 	expect := b.Last
 	for _, e := range b.Events {
 		rec := workspace.Record{Stream: b.Stream, Seq: end + 1, Event: events.Normal(e)}
@@ -147,16 +149,40 @@ func (a *appending) checkBodies(ctx context.Context) error {
 	return nil
 }
 
+// streamEnd is a stream's row and its last seq.
+type streamEnd struct {
+	row int64
+	end workspace.Seq
+}
+
+// maxEnds is how many are known at most.
+const maxEnds = 4096
+
+// know remembers where a stream ends.
+func (w *writer) know(id workspace.StreamID, row int64, end workspace.Seq) {
+	if row == noStream {
+		return
+	}
+	if len(w.ends) >= maxEnds {
+		clear(w.ends)
+	}
+	w.ends[id] = streamEnd{row, end}
+}
+
 // noStream is a stream that has no row yet.
 const noStream = 0
 
 // stream looks up a stream's row and its last seq.
 func (w *writer) stream(id workspace.StreamID) (row int64, end workspace.Seq, err error) {
-	err = w.sql.findStream.QueryRowContext(background(), id.Project, id.Name).Scan(&row, &end)
+	if known, ok := w.ends[id]; ok {
+		return known.row, known.end, nil
+	}
+	var found [2]int64
+	err = w.sql.findStream.query(found[:], id.Project, id.Name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return noStream, 0, nil
 	}
-	return row, end, classify(err)
+	return found[0], workspace.Seq(found[1]), classify(err)
 }
 
 // intern looks up a stream's row, and makes it if there is none.
@@ -195,15 +221,14 @@ func (w *writer) insert(stream int64, rec workspace.Record) (int64, workspace.Po
 			return 0, 0, err
 		}
 	}
-	var at sql.NullInt64
+	var at, payloadBody driver.Value
 	if !rec.At.IsZero() {
-		at = sql.NullInt64{Int64: rec.At.UnixNano(), Valid: true}
+		at = rec.At.UnixNano()
 	}
-	var payloadBody []byte
 	if !rec.PayloadBody.IsZero() {
 		payloadBody = rec.PayloadBody[:]
 	}
-	done, err := w.sql.addEvent.ExecContext(background(), stream, int64(rec.Seq), rec.ID, rec.Type, rec.Version, at,
+	done, err := w.sql.addEvent.exec(stream, int64(rec.Seq), rec.ID, rec.Type, int64(rec.Version), at,
 		rec.Actor, rec.Session, rec.Client, rec.Key, rec.Request,
 		payloadBody, joinIDs(rec.Bodies), int64(checksum(rec)), rec.Result, rec.Payload)
 	if err != nil {

@@ -82,5 +82,5 @@ func (w *writer) putBody(id workspace.OID, data []byte, used int64) error {
 	if data == nil {
 		data = []byte{} // the driver makes nil NULL
 	}
-	return classify(execute(w.sql.putBody, id[:], len(data), used, data))
+	return classify(w.sql.putBody.run(id[:], int64(len(data)), used, data))
 }

@@ -109,7 +109,7 @@ func prepare(on interface {
 }
 
 // prepared are statements to be closed together.
-type prepared []*sql.Stmt
+type prepared []interface{ Close() error }
 
 func (p prepared) close() error {
 	var errs []error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/mattn/go-sqlite3"
@@ -24,9 +23,9 @@ type monitor struct {
 	mu          sync.Mutex
 	closed      bool // the driver does not survive a question after that
 	conn        driver.Conn
-	dataVersion driver.Stmt
-	newestEvent driver.Stmt
-	value       [1]driver.Value
+	dataVersion *stmt
+	newestEvent *stmt
+	all         prepared // both
 	// seen is a version at which there was nothing after end, once known.
 	known bool
 	seen  int64
@@ -43,15 +42,12 @@ func openMonitor(ctx context.Context, path string) (*monitor, error) {
 		return nil, err
 	}
 	err = retry(ctx, func() (err error) {
-		m.dataVersion, err = m.conn.Prepare("PRAGMA data_version")
+		m.all, err = prepareRaw(m.conn, map[**stmt]string{
+			&m.dataVersion: "PRAGMA data_version",
+			&m.newestEvent: "SELECT coalesce(max(position), 0) FROM events",
+		})
 		return err
 	})
-	if err == nil {
-		err = retry(ctx, func() (err error) {
-			m.newestEvent, err = m.conn.Prepare("SELECT coalesce(max(position), 0) FROM events")
-			return err
-		})
-	}
 	if err != nil {
 		return nil, errors.Join(err, m.conn.Close())
 	}
@@ -62,7 +58,7 @@ func (m *monitor) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	return errors.Join(m.dataVersion.Close(), m.newestEvent.Close(), m.conn.Close())
+	return errors.Join(m.all.close(), m.conn.Close())
 }
 
 // version returns the version now, and whether it is known that nothing is
@@ -90,23 +86,13 @@ func (m *monitor) newest(ctx context.Context) (at workspace.Position, err error)
 }
 
 // ask runs a question whose answer is one number. The caller holds mu.
-func (m *monitor) ask(question driver.Stmt) (int64, error) {
+func (m *monitor) ask(question *stmt) (int64, error) {
 	if m.closed {
 		return 0, errClosed()
 	}
-	rows, err := question.(driver.StmtQueryContext).QueryContext(background(), nil)
-	if err != nil {
-		return 0, err
-	}
-	err = rows.Next(m.value[:])
-	if closing := rows.Close(); err == nil {
-		err = closing
-	}
-	n, ok := m.value[0].(int64)
-	if err == nil && !ok {
-		err = fmt.Errorf("a number is a %T", m.value[0])
-	}
-	return n, err
+	var n [1]int64
+	err := question.query(n[:])
+	return n[0], err
 }
 
 // note remembers that a read begun at a version found nothing after end.

@@ -33,6 +33,11 @@ type writer struct {
 	fault   func(point string) error
 	named   bool // the database's name is durable
 
+	// ends are where streams end that this connection wrote to, as long as no other
+	// one has written, which the database's version tells.
+	ends map[workspace.StreamID]streamEnd
+	seen int64 // that version
+
 	// jobs has no buffer: a job that nobody took is still its sender's, who may
 	// give up without leaving anything.
 	jobs    chan *job
@@ -50,25 +55,11 @@ type job struct {
 	committed func()
 }
 
-// statements are those of the writer's connection.
-type statements struct {
-	begin, commit, rollback  *sql.Stmt
-	savepoint, release, undo *sql.Stmt
-	version                  *sql.Stmt
-	findStream, addStream    *sql.Stmt
-	findEvent, readRecord    *sql.Stmt
-	addEvent                 *sql.Stmt
-	hasBody, putBody         *sql.Stmt
-	saveCheckpoint           *sql.Stmt
-	dropCheckpoint           *sql.Stmt
-	since, removeBody        *sql.Stmt
-}
-
 // prepareWriter makes the database ready for writing and starts its writer.
 func prepareWriter(ctx context.Context, db *sql.DB, turn *os.File, known []string, fault func(string) error) (*writer, error) {
 	w := &writer{
 		db: db, turn: turn, version: len(known), fault: fault,
-		jobs: make(chan *job), closing: make(chan struct{}), done: make(chan struct{}),
+		ends: map[workspace.StreamID]streamEnd{}, seen: -1, jobs: make(chan *job), closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	err := retry(ctx, func() (err error) {
 		w.conn, err = db.Conn(background())
@@ -120,35 +111,6 @@ func setUp(ctx context.Context, conn *sql.Conn) error {
 		PRAGMA busy_timeout = 0;
 		PRAGMA cache_size = -32768;`)
 	return classify(err)
-}
-
-func (s *statements) prepare(conn *sql.Conn) (prepared, error) {
-	return prepare(conn, map[**sql.Stmt]string{
-		&s.begin:     "BEGIN IMMEDIATE",
-		&s.commit:    "COMMIT",
-		&s.rollback:  "ROLLBACK",
-		&s.savepoint: "SAVEPOINT job",
-		&s.release:   "RELEASE job",
-		&s.undo:      "ROLLBACK TO job",
-		&s.version:   "PRAGMA user_version",
-		&s.findStream: `SELECT id, coalesce((SELECT max(seq) FROM events WHERE stream = streams.id), 0)
-			FROM streams WHERE project = ? AND name = ?`,
-		&s.addStream:  "INSERT INTO streams (project, name) VALUES (?, ?)",
-		&s.findEvent:  "SELECT position FROM events WHERE stream = ? AND id = ?",
-		&s.readRecord: selectRecord + " WHERE e.position = ?",
-		&s.addEvent: `INSERT INTO events (stream, seq, id, type, version, at, actor, session, client, key, request,
-			payload_body, bodies, checksum, result, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&s.hasBody: hasBody,
-		&s.putBody: `INSERT INTO bodies (id, size, used, content) VALUES (?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET size = excluded.size, used = excluded.used, content = excluded.content`,
-		&s.since:      selectSince,
-		&s.removeBody: "DELETE FROM bodies WHERE id = ? AND used < ? RETURNING id, size, used",
-		&s.dropCheckpoint: `DELETE FROM checkpoints
-			WHERE stream = (SELECT id FROM streams WHERE project = ? AND name = ?)`,
-		&s.saveCheckpoint: `INSERT INTO checkpoints (stream, seq, version, checksum, state) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq, version = excluded.version,
-			checksum = excluded.checksum, state = excluded.state WHERE excluded.seq >= seq`,
-	})
 }
 
 // do runs a job in a transaction and returns when it is durable. An error of
@@ -248,13 +210,13 @@ func (w *writer) begin(j *job) error {
 		return errors.Join(err, disk.Unlock(w.turn))
 	}
 	if err := disk.Unlock(w.turn); err != nil {
-		return errors.Join(err, execute(w.sql.rollback))
+		return errors.Join(err, w.undoAll())
 	}
 	if err := w.checkVersion(); err != nil {
 		return err
 	}
 	if err := w.fault(Begun); err != nil {
-		return errors.Join(err, execute(w.sql.rollback))
+		return errors.Join(err, w.undoAll())
 	}
 	return nil
 }
@@ -293,7 +255,7 @@ func (w *writer) takeTurn(j *job) error {
 			}
 			told = true
 		}
-		if err := execute(w.sql.begin); !busy(err) {
+		if err := w.sql.begin.run(); !busy(err) {
 			return classify(err)
 		}
 		if time.Since(start) < patience {
@@ -315,15 +277,22 @@ func (w *writer) mayWait(j *job) error {
 }
 
 // checkVersion ends the transaction if a newer program upgraded the database.
+// Only another connection can have changed anything at all.
 func (w *writer) checkVersion() error {
-	var version int
-	err := w.sql.version.QueryRowContext(background()).Scan(&version)
-	if err == nil && version != w.version {
-		err = tooNew(version, w.version)
+	var now [1]int64
+	err := w.sql.dataVersion.query(now[:])
+	if err == nil && now[0] != w.seen {
+		clear(w.ends)
+		var version int
+		err = w.sql.version.QueryRowContext(background()).Scan(&version)
+		if err == nil && version != w.version {
+			err = tooNew(version, w.version)
+		}
 	}
 	if err != nil {
-		return errors.Join(classify(err), execute(w.sql.rollback))
+		return errors.Join(classify(err), w.undoAll())
 	}
+	w.seen = now[0]
 	return nil
 }
 
@@ -333,11 +302,11 @@ func (w *writer) checkVersion() error {
 func (w *writer) transact(group []*job) ([]error, error) {
 	results, err := w.runAll(group)
 	if err != nil {
-		execute(w.sql.rollback) // SQLite may have done so already
+		w.undoAll()
 		return nil, err
 	}
-	if err := execute(w.sql.commit); err != nil {
-		execute(w.sql.rollback)
+	if err := w.sql.commit.run(); err != nil {
+		w.undoAll()
 		return nil, classify(err)
 	}
 	for i, j := range group {
@@ -364,7 +333,7 @@ func (w *writer) runAll(group []*job) ([]error, error) {
 	if !failed {
 		return results, nil
 	}
-	execute(w.sql.rollback)
+	w.undoAll()
 	if err := w.begin(group[0]); err != nil {
 		return nil, err
 	}
@@ -385,6 +354,7 @@ func (w *writer) run(j *job) (failed, lost error) {
 	}
 	failed = j.run()
 	if failed != nil {
+		clear(w.ends)
 		if err := execute(w.sql.undo); err != nil {
 			return nil, failed
 		}
@@ -395,6 +365,12 @@ func (w *writer) run(j *job) (failed, lost error) {
 func execute(stmt *sql.Stmt, args ...any) error {
 	_, err := stmt.ExecContext(background(), args...)
 	return err
+}
+
+// undoAll ends the transaction without effect. SQLite may have done so already.
+func (w *writer) undoAll() error {
+	clear(w.ends)
+	return w.sql.rollback.run()
 }
 
 // close ends the goroutine and closes the connection.

@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+)
+
+// statements are those of the writer's connection.
+type statements struct {
+	// These are for every append.
+	begin, commit, rollback *stmt
+	dataVersion             *stmt
+	findStream              *stmt
+	addEvent, putBody       *stmt
+
+	savepoint, release, undo *sql.Stmt
+	version                  *sql.Stmt
+	addStream                *sql.Stmt
+	findEvent, readRecord    *sql.Stmt
+	hasBody                  *sql.Stmt
+	saveCheckpoint           *sql.Stmt
+	dropCheckpoint           *sql.Stmt
+	since, removeBody        *sql.Stmt
+}
+
+func (s *statements) prepare(conn *sql.Conn) (all prepared, err error) {
+	err = conn.Raw(func(c any) (err error) {
+		all, err = prepareRaw(c.(driver.Conn), map[**stmt]string{
+			&s.begin:       "BEGIN IMMEDIATE",
+			&s.commit:      "COMMIT",
+			&s.rollback:    "ROLLBACK",
+			&s.dataVersion: "PRAGMA data_version",
+			&s.findStream: `SELECT id, coalesce((SELECT max(seq) FROM events WHERE stream = streams.id), 0)
+				FROM streams WHERE project = ? AND name = ?`,
+			&s.addEvent: `INSERT INTO events (stream, seq, id, type, version, at, actor, session, client, key, request,
+				payload_body, bodies, checksum, result, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			&s.putBody: `INSERT INTO bodies (id, size, used, content) VALUES (?, ?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET size = excluded.size, used = excluded.used, content = excluded.content`,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	others, err := prepare(conn, map[**sql.Stmt]string{
+		&s.savepoint:  "SAVEPOINT job",
+		&s.release:    "RELEASE job",
+		&s.undo:       "ROLLBACK TO job",
+		&s.version:    "PRAGMA user_version",
+		&s.addStream:  "INSERT INTO streams (project, name) VALUES (?, ?)",
+		&s.findEvent:  "SELECT position FROM events WHERE stream = ? AND id = ?",
+		&s.readRecord: selectRecord + " WHERE e.position = ?",
+		&s.hasBody:    hasBody,
+		&s.since:      selectSince,
+		&s.removeBody: "DELETE FROM bodies WHERE id = ? AND used < ? RETURNING id, size, used",
+		&s.dropCheckpoint: `DELETE FROM checkpoints
+			WHERE stream = (SELECT id FROM streams WHERE project = ? AND name = ?)`,
+		&s.saveCheckpoint: `INSERT INTO checkpoints (stream, seq, version, checksum, state) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (stream) DO UPDATE SET seq = excluded.seq, version = excluded.version,
+			checksum = excluded.checksum, state = excluded.state WHERE excluded.seq >= seq`,
+	})
+	if err != nil {
+		return nil, errors.Join(err, all.close())
+	}
+	return append(all, others...), nil
+}
