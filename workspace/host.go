@@ -96,6 +96,7 @@ type Host struct {
 	projects map[string]*Project
 
 	checkouts checkouts
+	recent    recentBodies
 }
 
 // NewHost returns a Host over the stores of cfg.
@@ -226,6 +227,9 @@ func (h *Host) resolve(ctx context.Context, r Record) (Record, error) {
 
 // content reads a body to its end.
 func (h *Host) content(ctx context.Context, id OID) ([]byte, error) {
+	if b, ok := h.recent.get(id); ok {
+		return b, nil
+	}
 	r, err := h.cfg.Blobs.Open(ctx, id)
 	if err != nil {
 		return nil, err
@@ -261,6 +265,9 @@ func (h *Host) appendDurably(ctx context.Context, batches []Batch, bodies []Body
 		}
 		if err != nil && !errors.Is(err, Conflict) && missing == nil {
 			return h.outcome(ctx, batches, err)
+		}
+		if err == nil {
+			h.recent.add(bodies)
 		}
 		return records, err
 	}
