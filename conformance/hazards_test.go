@@ -286,13 +286,13 @@ func TestLostBodyIsAnError(t *testing.T) {
 	t.Parallel()
 	var blobs *lossy
 	r := newRig(t, nil)
-	r.open(func(c *workspace.Config) {
+	r.repo("app", map[string]string{"a": "a\n"})
+	write(t, r.create("/agents/a", nil), "/repos/app/a", "mine\n")
+	r.open(func(c *workspace.Config) { // another process, which has nothing in memory
 		blobs = &lossy{Blobs: c.Blobs}
 		c.Blobs = blobs
 	})
-	r.repo("app", map[string]string{"a": "a\n"})
-	w := r.create("/agents/a", nil)
-	write(t, w, "/repos/app/a", "mine\n")
+	w := r.workspace("/agents/a")
 	n := r.records("/agents/a")
 	for _, how := range []string{"missing", "empty", "short"} {
 		blobs.how.Store(&how)

@@ -33,7 +33,8 @@ func Binds(t *tools.Tool) bool { return t.Name == toolCreate || t.Name == toolOp
 
 // binding is the workspace that a session's calls act on unless they name one.
 type binding struct {
-	fixed     workspace.ID // if set, the only one
+	fixed     workspace.ID // if set, the only one but for those that grants name
+	grants    *workspace.Grants
 	stateless bool         // nothing is remembered
 
 	mu    sync.Mutex // guards what follows
@@ -49,16 +50,31 @@ func (b *binding) resolve(named workspace.ID) (workspace.ID, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.fixed != "" && named != "" && named != b.fixed:
-		return "", unborn(named)
-	case b.fixed != "":
-		return b.fixed, nil
+	case b.fixed != "" && named != "" && named != b.fixed && !b.reaches(named):
+		return "", workspace.Unborn(named)
 	case named != "":
 		return named, nil
+	case b.fixed != "":
+		return b.fixed, nil
 	case len(b.rivals) > 0:
 		return "", ambiguous(append([]workspace.ID{b.bound}, b.rivals...))
 	}
 	return b.bound, nil
+}
+
+// reaches reports whether a workspace beside the fixed one is granted by name: who
+// has such a token may use the other one on this connection too.
+func (b *binding) reaches(id workspace.ID) bool {
+	return b.grants != nil && len(b.grants.Workspaces) > 0 && b.grants.Workspace(id)
+}
+
+// limits reports whether the session has one workspace and no other.
+func (b *binding) limits() bool {
+	if b.fixed == "" || b.grants == nil || len(b.grants.Workspaces) == 0 {
+		return b.fixed != ""
+	}
+	only, ok := b.grants.OnlyWorkspace()
+	return ok && only == b.fixed
 }
 
 // unbound is the error of a call that names no workspace on a session without
@@ -69,7 +85,7 @@ func (s *Session) unbound(ctx context.Context) error {
 	if s.binding.stateless {
 		hint = "Pass its path in the argument workspace, for example workspace: \"/agents/demo\". Make one with `workspace.create`."
 	}
-	catalog, err := s.desk.cfg.Project.Catalog(ctx)
+	catalog, err := s.desk.cfg.Project.Visible(ctx, s.cfg.Grants)
 	if err != nil {
 		return err
 	}
@@ -86,13 +102,6 @@ func (s *Session) unbound(ctx context.Context) error {
 		hint += " There are " + strings.Join(ids, ", ") + "."
 	}
 	return workspace.Errorf(workspace.Unbound, "no workspace is bound to this session").Hinted("%s", hint)
-}
-
-// unborn is the error of a workspace that was never created, the very one that
-// package workspace gives: a bound session sees no difference.
-func unborn(id workspace.ID) error {
-	return workspace.Errorf(workspace.NotExist, "the workspace does not exist").At(string(id)).
-		Hinted("Create it with `workspace.create`.")
 }
 
 // ambiguous is the error of a call that may mean any of several workspaces.

@@ -75,6 +75,9 @@ const (
 type SessionConfig struct {
 	Actor workspace.Signature // whom commits and records name
 	Tools ToolSet             // default Core
+	// Grants are what it may do; nil: everything. If they name one workspace, that
+	// fixes the binding.
+	Grants *workspace.Grants
 	// Workspace fixes the binding: the session can use no other workspace.
 	Workspace workspace.ID
 	// Start is the first binding of a session without a fixed one.
@@ -86,8 +89,12 @@ type SessionConfig struct {
 
 // Open begins a session. Its Close ends it.
 func (d *Desk) Open(c *SessionConfig) *Session {
+	fixed := c.Workspace
+	if only, ok := c.Grants.OnlyWorkspace(); ok && fixed == "" {
+		fixed = only
+	}
 	return &Session{
 		id: d.cfg.NewID(), desk: d, cfg: *c,
-		binding: binding{fixed: c.Workspace, bound: c.Start, stateless: c.Stateless},
+		binding: binding{fixed: fixed, grants: c.Grants, bound: c.Start, stateless: c.Stateless},
 	}
 }

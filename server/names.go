@@ -31,10 +31,10 @@ func (s Spelling) Of(name string) string {
 
 // has reports whether the session may call a tool.
 func (s *Session) has(t *tools.Tool) bool {
-	if s.cfg.Tools != All && !t.Core {
+	if s.cfg.Tools != All && !t.Core || !s.cfg.Grants.May(t.Verb()) {
 		return false
 	}
-	return s.cfg.Workspace == "" || !t.Lifecycle || t.Name == toolCreate
+	return !s.binding.limits() || !t.Lifecycle || t.Name == toolCreate
 }
 
 // Tool finds a tool that the session may call by either spelling of its name.
@@ -49,7 +49,10 @@ func (s *Session) Tool(name string) (*tools.Tool, bool) {
 // Suggest names a tool that the session does not have, for a message, with the
 // one that may have been meant.
 func (s *Session) Suggest(name string, spelling Spelling) string {
-	if s.desk.byName[name] != nil {
+	if t := s.desk.byName[name]; t != nil {
+		if v := t.Verb(); !s.cfg.Grants.May(v) {
+			return name + " (this client is not allowed to " + string(v) + ")"
+		}
 		return name + " (not offered here)"
 	}
 	var known []string

@@ -39,7 +39,7 @@ func (s *Session) Tools(spelling Spelling) []Listing {
 // input is the schema of a tool's arguments on this session: with `workspace`,
 // unless the binding is fixed or the tool names its workspace by itself.
 func (s *Session) input(t *tools.Tool) json.RawMessage {
-	fixed := s.binding.fixed != ""
+	fixed := s.binding.limits()
 	fields := properties(t.In)
 	switch {
 	case namesNone(t):

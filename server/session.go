@@ -83,7 +83,7 @@ func (s *Session) admit(ctx context.Context, t *tools.Tool, r Request) (a admitt
 		return a, workspace.Errorf(workspace.Invalid, "the idempotency key is longer than %d bytes", maxKey)
 	}
 	a.call = tools.Call{Project: s.desk.cfg.Project, Progress: r.Progress, Caller: workspace.Caller{
-		Actor: s.cfg.Actor, Session: s.id, Client: clip(r.Client, maxClient), Key: r.Key,
+		Actor: s.cfg.Actor, Session: s.id, Client: clip(r.Client, maxClient), Key: r.Key, Grants: s.cfg.Grants,
 	}}
 	var in struct {
 		Workspace string `json:"workspace"`
@@ -135,7 +135,7 @@ func (s *Session) admitOwn(t *tools.Tool, a admitted, named workspace.ID) (admit
 	if err != nil {
 		return a, err
 	}
-	if t.Name == toolCreate && s.binding.fixed != "" && id != s.binding.fixed {
+	if t.Name == toolCreate && s.binding.fixed != "" && id != s.binding.fixed && !s.binding.reaches(id) {
 		return a, workspace.Errorf(workspace.Permission, "this session is bound to %s and cannot create another workspace", s.binding.fixed).
 			At(in.Path).Hinted("Leave path out.")
 	}

@@ -60,7 +60,7 @@ func (o GitCommitOut) Render() Rendering {
 
 func gitCommit() *Tool {
 	return onWorkspace(Tool{
-		Name: "git.commit", Core: true,
+		Name: "git.commit", Core: true, needs: workspace.VerbCommit,
 		Description: "Commit one mount's changes to its repository, as one commit on top of what is there now. " +
 			"If somebody else changed the same path since, nothing is committed and the conflicts are listed.",
 	}, GitCommit)

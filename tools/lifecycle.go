@@ -70,7 +70,7 @@ func (o WorkspaceCreateOut) Render() Rendering {
 
 func workspaceCreate() *Tool {
 	return onProject(Tool{
-		Name: "workspace.create", Core: true, Lifecycle: true, Idempotent: true,
+		Name: "workspace.create", needs: workspace.VerbCreate, Core: true, Lifecycle: true, Idempotent: true,
 		Description: "Make a private working copy of all repos, at once and for good, and work in it. Repeating it changes nothing. " +
 			"Use one per task.",
 	}, WorkspaceCreate)
@@ -208,7 +208,7 @@ func workspaceList() *Tool {
 
 // WorkspaceList lists the workspaces that were created and not deleted.
 func WorkspaceList(ctx context.Context, c Call, in WorkspaceListIn) (WorkspaceListOut, error) {
-	catalog, err := c.Project.Catalog(ctx)
+	catalog, err := c.Project.Visible(ctx, c.Caller.Grants)
 	if err != nil {
 		return WorkspaceListOut{}, err
 	}
@@ -248,7 +248,7 @@ func (o WorkspaceDeleteOut) Render() Rendering {
 
 func workspaceDelete() *Tool {
 	return onProject(Tool{
-		Name: "workspace.delete", Destructive: true, Idempotent: true,
+		Name: "workspace.delete", needs: workspace.VerbCreate, Destructive: true, Idempotent: true,
 		Description: "End a workspace for good. One with uncommitted work is kept unless discard is set. Its commits stay.",
 	}, WorkspaceDelete)
 }

@@ -135,7 +135,7 @@ func (o WorkspaceConfigureOut) Render() Rendering {
 
 func workspaceConfigure() *Tool {
 	return onWorkspace(Tool{
-		Name: "workspace.configure", Idempotent: true,
+		Name: "workspace.configure", Idempotent: true, needs: workspace.VerbCreate,
 		Description: "Mount a repo at another path, read another branch, or narrow a mount's policy, for this workspace only. Returns the effective mounts.",
 	}, WorkspaceConfigure)
 }

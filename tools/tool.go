@@ -35,8 +35,24 @@ type Tool struct {
 	// fields beside it, and there is no schema for them.
 	TextOnly bool
 
+	// needs is the verb that a caller must be granted, where Verb does not tell it
+	// by what the tool changes.
+	needs workspace.Verb
+
 	In, Out reflect.Type // structs; see package args for their schemas
 	run     func(ctx context.Context, c Call, raw json.RawMessage) (Output, error)
+}
+
+// Verb is what a caller must be granted to use the tool. It is the workspace that
+// refuses whoever is not; this tells beforehand.
+func (t *Tool) Verb() workspace.Verb {
+	switch {
+	case t.needs != "":
+		return t.needs
+	case t.ReadOnly:
+		return workspace.VerbRead
+	}
+	return workspace.VerbWrite
 }
 
 // Call says on whose behalf and where a tool runs.

@@ -19,6 +19,7 @@ type Catalog struct {
 	reposAt    Seq    // of the record that Repos last changed with
 	event      string // the id of the record at Seq
 	workspaces btree.Map[ID, Listed]
+	grants     *Grants // of whom it is for
 }
 
 // Listed is a workspace as the catalog knows it.
@@ -29,7 +30,13 @@ type Listed struct {
 }
 
 // Workspace returns what the catalog knows of a workspace.
-func (c *Catalog) Workspace(id ID) (Listed, bool) { return c.workspaces.Get(id) }
+func (c *Catalog) Workspace(id ID) (Listed, bool) {
+	w, ok := c.workspaces.Get(id)
+	if !ok || !c.grants.Workspace(id) {
+		return Listed{}, false
+	}
+	return w, true
+}
 
 // List yields the workspaces whose identity starts with prefix and comes after
 // another one, those that were born and not deleted, in order.
@@ -39,7 +46,7 @@ func (c *Catalog) List(prefix string, after ID) iter.Seq[Listed] {
 			if !strings.HasPrefix(string(id), prefix) {
 				return false
 			}
-			return w.Deleted || id == after || yield(w)
+			return w.Deleted || id == after || !c.grants.Workspace(id) || yield(w)
 		})
 	}
 }

@@ -271,7 +271,13 @@ func (w *Workspace) drop(ctx context.Context, p Path, op string) (int, error) {
 		if n == 0 {
 			return 0, st.now.deletedAbove(p)
 		}
-		st.drops = []Path{p} // one record, however much it is
+		if st.first.hides(p) {
+			for _, q := range st.now.State.Upper.droppable(p) {
+				st.set(q, nil)
+			}
+		} else {
+			st.drops = []Path{p} // one record, however much it is
+		}
 		st.forgets(p)
 		st.now = st.now.with(after)
 		return n, nil

@@ -150,7 +150,7 @@ func (w *Workspace) tryIntend(ctx context.Context, r CommitRequest) (in intent, 
 	plain := &Workspace{w.live, w.caller}
 	plain.caller.Key = ""
 	in.key = w.live.host.cfg.NewID()
-	_, err = mutateLocked(ctx, plain, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+	_, err = mutateLocked(ctx, plain, VerbCommit, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
 		delete(w.live.inflight, in.key) // of an attempt that conflicted
 		in = intent{key: in.key}
 		if answer, known, err := repeated[Commit](w, s.State); known || err != nil {

@@ -19,7 +19,7 @@ const maxPlans = 5
 // Conflict.
 func (w *Workspace) Configure(ctx context.Context, mounts map[string]MountPatch) (*Snapshot, error) {
 	plans := 0
-	_, err := mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+	_, err := mutate(ctx, w, VerbCreate, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
 		if plans++; plans > maxPlans {
 			return decision{}, false, Errorf(Conflict, "the workspace kept changing while it was configured").Hinted("Try again.")
 		}
@@ -40,7 +40,7 @@ func (w *Workspace) Configure(ctx context.Context, mounts map[string]MountPatch)
 
 // plan checks patches against a snapshot and returns them in canonical form.
 func plan(s *Snapshot, c *Catalog, mounts map[string]MountPatch) (map[string]MountPatch, error) {
-	patches := map[string]MountPatch{}
+	patches, seen := map[string]MountPatch{}, c.granted(s.grants)
 	next := *s.State
 	next.Deviations = maps.Clone(s.State.Deviations)
 	if next.Deviations == nil {
@@ -57,10 +57,13 @@ func plan(s *Snapshot, c *Catalog, mounts map[string]MountPatch) (map[string]Mou
 		patch := normal(mounts[key])
 		d, err := patch.apply(next.Deviations[point])
 		if err == nil {
-			err = s.checkDeviation(c, point, d, patch)
+			err = s.checkDeviation(seen, point, d, patch)
 		}
 		if err != nil {
 			return nil, named(key, err)
+		}
+		if s.hides(point) {
+			return nil, Errorf(Conflict, "uncommitted work would change its owner").At(key)
 		}
 		patches[string(point)] = patch
 		next.Deviations[point] = d
@@ -68,7 +71,7 @@ func plan(s *Snapshot, c *Catalog, mounts map[string]MountPatch) (map[string]Mou
 			delete(next.Deviations, point)
 		}
 	}
-	return patches, s.checkMotion(derive(c.Repos, &next), patches)
+	return patches, s.checkMotion(derive(c.Repos, &next, s.grants), patches)
 }
 
 // named adds which mount an error is about.

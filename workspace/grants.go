@@ -93,9 +93,9 @@ func checkPattern(p string, domains ...string) error {
 	return nil
 }
 
-// May reports whether a verb is allowed.
+// May reports whether a verb is allowed. Whoever may do anything may read.
 func (g *Grants) May(v Verb) bool {
-	return g == nil || slices.Contains(g.Verbs, v) || slices.Contains(g.Verbs, VerbAdmin)
+	return g == nil || slices.Contains(g.Verbs, v) || slices.Contains(g.Verbs, VerbAdmin) || v == VerbRead && len(g.Verbs) > 0
 }
 
 // Workspace reports whether a workspace is granted.

@@ -41,7 +41,7 @@ func (w *Workspace) Held(token string) (*Snapshot, error) {
 	h := &w.live.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s := h.snaps[token]; s != nil {
+	if s := h.snaps[token]; s != nil && s.grants.sameRepos(w.caller.Grants) {
 		return s, nil
 	}
 	return nil, Errorf(Conflict, "the list that the cursor belongs to is no longer kept").Hinted("Start again without a cursor.")

@@ -14,8 +14,8 @@ func (w *Workspace) endCommit(ctx context.Context, in intent, landed bool) error
 	defer w.live.unlock()
 	defer delete(w.live.inflight, in.key)
 	plain := &Workspace{w.live, w.caller}
-	plain.caller.Key = ""
-	_, err := mutateLocked(ctx, plain, func(ctx context.Context, s *Snapshot) (decision, Commit, error) {
+	plain.caller.Key, plain.caller.Grants = "", nil // the commit was allowed
+	_, err := mutateLocked(ctx, plain, VerbCommit, func(ctx context.Context, s *Snapshot) (decision, Commit, error) {
 		open, ok := s.State.Intents[in.key]
 		if !ok {
 			return decision{}, in.result, nil // somebody took us for dead and recorded it
@@ -163,7 +163,7 @@ func (w *Workspace) settle(ctx context.Context, s *Snapshot) (settled bool, err 
 			cfg.Log.Warn("commit left open", "workspace", w.live.id, "repo", in.Repo, "commit", in.Commit, "err", err)
 			continue
 		}
-		if now, err := w.Snapshot(ctx); err != nil {
+		if now, err := w.whole(ctx); err != nil {
 			return settled, err
 		} else if _, open := now.State.Intents[key]; !open {
 			settled = true // another process was faster
@@ -209,7 +209,7 @@ func (w *Workspace) settleAlone(ctx context.Context) error {
 		return err
 	}
 	defer w.live.unlock()
-	s, err := w.Snapshot(ctx)
+	s, err := w.whole(ctx)
 	if err != nil {
 		return err
 	}

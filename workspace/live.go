@@ -33,11 +33,13 @@ type live struct {
 	mu    sync.Mutex // guards what follows; taken last
 	state *State
 	table *Table
-	drawn Seq   // of the repos that table was derived from
-	saved Seq   // of the newest checkpoint
-	told  Seq   // up to which sessions forgot what records took away
-	fails error // why the stream could not be read to its end
-	used  time.Time
+	drawn Seq // of the repos that table was derived from
+	// granted is what callers of the newest grants that limit repos were shown.
+	granted *granted
+	saved   Seq   // of the newest checkpoint
+	told    Seq   // up to which sessions forgot what records took away
+	fails   error // why the stream could not be read to its end
+	used    time.Time
 }
 
 func newLive(p *Project, id ID) *live {
@@ -126,8 +128,7 @@ func (l *live) ready(ctx context.Context) error {
 func (l *live) open(s *State) error {
 	switch {
 	case !s.Born:
-		return Errorf(NotExist, "the workspace does not exist").At(string(l.id)).
-			Hinted("Create it with `workspace.create`.")
+		return Unborn(l.id)
 	case s.Deleted:
 		return Errorf(Closed, "the workspace was deleted").At(string(l.id)).
 			Hinted("Create another one, under a new path, with `workspace.create`.")
@@ -145,7 +146,7 @@ func (l *live) evict(since, long time.Time) bool {
 		return false
 	}
 	if l.fails == nil {
-		l.state, l.table, l.saved = NewState(), nil, 0
+		l.state, l.table, l.granted, l.saved = NewState(), nil, nil, 0
 		l.fails = errUnloaded
 		l.held.drop()
 	}
@@ -299,7 +300,7 @@ func (l *live) snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	if l.table == nil || l.drawn != c.reposAt {
-		l.table, l.drawn = derive(c.Repos, l.state), c.reposAt
+		l.table, l.drawn = derive(c.Repos, l.state, nil), c.reposAt
 	}
 	return newSnapshot(l, l.state, l.table), nil
 }

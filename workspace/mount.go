@@ -198,8 +198,9 @@ func (t *Table) below(p Path) func(yield func(*Mount) bool) {
 
 // derive computes a workspace's table from the project's repos and its own
 // state. Deviations that do not stand by themselves at a path where nothing is
-// derived, and repos with paths that none should have, are left out.
-func derive(repos map[RepoPath]Repo, s *State) *Table {
+// derived, and repos with paths that none should have, are left out, and so is
+// what is not granted, wherever it is mounted.
+func derive(repos map[RepoPath]Repo, s *State, g *Grants) *Table {
 	byPoint := map[Path]*Mount{}
 	for _, r := range repos {
 		if _, err := ParseRepoPath(string(r.Path)); err != nil {
@@ -231,6 +232,11 @@ func derive(repos map[RepoPath]Repo, s *State) *Table {
 	t := &Table{}
 	for _, m := range byPoint {
 		r, ok := repos[m.Repo]
+		policy, granted := g.Repo(m.Repo)
+		if !granted {
+			continue
+		}
+		r.Policy = narrower(r.Policy, policy)
 		if !ok || r.Removed && !s.Upper.holds(m.Point, m.Owner()) {
 			continue
 		}

@@ -53,7 +53,7 @@ func TestDerive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := NewState()
 			s.Deviations = tt.devs
-			if diff := cmp.Diff(tt.want, render(derive(repos(tt.repo...), s))); diff != "" {
+			if diff := cmp.Diff(tt.want, render(derive(repos(tt.repo...), s, nil))); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -67,7 +67,7 @@ func TestDeriveNeverWidens(t *testing.T) {
 	all["/repos/a"] = r
 	s := NewState()
 	s.Deviations = map[Path]Deviation{"/repos/a": {Policy: CommitToMain}, "/x": {Repo: "/repos/a", Policy: CommitToMain}}
-	for _, line := range render(derive(all, s)) {
+	for _, line := range render(derive(all, s, nil)) {
 		if !strings.HasSuffix(line, " branch") {
 			t.Errorf("got %q, want the repo's policy", line)
 		}
@@ -103,7 +103,7 @@ func TestPlan(t *testing.T) {
 		{"pin", map[string]MountPatch{"/repos/a": {FieldPin: val(strings.Repeat("a", 40))}}, nil, "cannot be pinned"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newSnapshot(nil, NewState(), derive(catalog.Repos, NewState()))
+			s := newSnapshot(nil, NewState(), derive(catalog.Repos, NewState(), nil))
 			got, err := plan(s, catalog, tt.mounts)
 			if tt.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.wantErr) {
@@ -136,7 +136,7 @@ func TestPlan(t *testing.T) {
 func TestRoute(t *testing.T) {
 	s := NewState()
 	s.Deviations = map[Path]Deviation{"/repos/a/sub": {Repo: "/repos/b", Policy: ReadOnly}}
-	table := derive(repos("/repos/a", "/repos/b", "/repos/a-evil"), s)
+	table := derive(repos("/repos/a", "/repos/b", "/repos/a-evil"), s, nil)
 	for p, want := range map[Path]Path{
 		"/repos/a": "/repos/a", "/repos/a/x": "/repos/a", "/repos/a/sub": "/repos/a/sub", "/repos/a/sub/y/z": "/repos/a/sub",
 		"/repos/a/subway": "/repos/a", "/repos/a-evil/x": "/repos/a-evil", "/repos/b/x": "/repos/b",
@@ -173,7 +173,7 @@ func TestDeriveWithholds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := NewState()
 			s.Upper = s.Upper.With(tt.path, tt.entry)
-			table := derive(repos("/repos/a/v"), s)
+			table := derive(repos("/repos/a/v"), s, nil)
 			if got := len(table.Withheld) == 1 && table.At("/repos/a/v") == nil; got != tt.held {
 				t.Errorf("withheld: got %v, want %v", got, tt.held)
 			}
@@ -187,11 +187,11 @@ func TestDeriveWithholdsAnAddedMountThatReturns(t *testing.T) {
 	s := NewState()
 	s.Deviations = map[Path]Deviation{"/repos/a/v": {Repo: "/repos/b", Policy: ReadOnly}}
 	all := repos("/repos/a", "/repos/b")
-	if table := derive(all, s); table.At("/repos/a/v") == nil {
+	if table := derive(all, s, nil); table.At("/repos/a/v") == nil {
 		t.Fatal("not mounted")
 	}
 	s.Upper = s.Upper.With("/repos/a/v/x", Entry{Kind: File, Owner: Owner{"/repos/a", "/repos/a"}})
-	if table := derive(all, s); table.At("/repos/a/v") != nil || len(table.Withheld) != 1 {
+	if table := derive(all, s, nil); table.At("/repos/a/v") != nil || len(table.Withheld) != 1 {
 		t.Errorf("mounted over %v", table.Withheld)
 	}
 }
@@ -202,15 +202,15 @@ func TestDeriveRemovedRepoStaysWhileContentRemains(t *testing.T) {
 	r.Removed = true
 	all["/repos/a"] = r
 	s := NewState()
-	if got := render(derive(all, s)); len(got) != 0 {
+	if got := render(derive(all, s, nil)); len(got) != 0 {
 		t.Errorf("without content: %v", got)
 	}
 	s.Upper = s.Upper.With("/repos/a/x", Entry{Kind: Whiteout, Owner: Owner{"/repos/a", "/repos/a"}})
-	if got := render(derive(all, s)); len(got) != 0 {
+	if got := render(derive(all, s, nil)); len(got) != 0 {
 		t.Errorf("with a whiteout: %v", got)
 	}
 	s.Upper = s.Upper.With("/repos/a/y", Entry{Kind: File, Owner: Owner{"/repos/a", "/repos/a"}})
-	table := derive(all, s)
+	table := derive(all, s, nil)
 	if m := table.At("/repos/a"); m == nil || !m.Removed {
 		t.Errorf("with content: %v", render(table))
 	}

@@ -39,6 +39,11 @@ type Snapshot struct {
 	live  *live
 	views map[*Mount]*view
 	held  map[OID][]byte // contents that a call has set and not stored yet
+
+	// grants are those of whom it is for, and unseen is what the upper has of repos
+	// that they leave out; nil if there is none.
+	grants *Grants
+	unseen *Upper
 }
 
 func newSnapshot(l *live, s *State, t *Table) *Snapshot {
@@ -53,7 +58,9 @@ func newSnapshot(l *live, s *State, t *Table) *Snapshot {
 func (s *Snapshot) with(u *Upper) *Snapshot {
 	state := *s.State
 	state.Upper = u
-	return &Snapshot{State: &state, Table: s.Table, live: s.live, views: s.views, held: s.held}
+	next := *s
+	next.State = &state
+	return &next
 }
 
 // AtBase returns the lower alone: what a reader would see without the upper.

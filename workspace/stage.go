@@ -56,7 +56,7 @@ func newStage(w *Workspace, s *Snapshot) *stage {
 
 // apply runs one call on a stage and records its effect as one event.
 func apply[R any](ctx context.Context, w *Workspace, op string, call func(ctx context.Context, st *stage) (R, error)) (R, error) {
-	return mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, R, error) {
+	return mutate(ctx, w, VerbWrite, func(ctx context.Context, s *Snapshot) (decision, R, error) {
 		st := newStage(w, s)
 		r, err := call(ctx, st)
 		if err != nil {
@@ -186,6 +186,9 @@ func (st *stage) finish(ctx context.Context, op string) (decision, error) {
 	if err := st.bounded(); err != nil {
 		return decision{}, err
 	}
+	if err := st.disturbs(payload.Changes); err != nil {
+		return decision{}, err
+	}
 	e := encode(WorkspaceChanged, payload)
 	e.Bodies = append(e.Bodies, st.bases...)
 	return decision{events: []Event{e}, bodies: st.bodies, done: st.note}, nil
@@ -230,10 +233,26 @@ func plain(e Entry) *Entry {
 	return &e
 }
 
+// disturbs refuses to replace what the caller does not see.
+func (st *stage) disturbs(changes []PathChange) error {
+	if st.first.unseen == nil {
+		return nil
+	}
+	for _, c := range changes {
+		if _, taken := st.first.unseen.Get(c.Path); taken {
+			return Errorf(Permission, "is not writable").At(c.Path.String()).Hinted("Choose another path.")
+		}
+	}
+	return nil
+}
+
 // bounded refuses an upper that would grow beyond its limits.
 func (st *stage) bounded() error {
 	l, was, is := st.w.live.host.cfg.Limits, st.first.State.Upper, st.now.State.Upper
 	const hint = "Commit or revert some of the work first."
+	if h := st.first.unseen; h != nil {
+		l.UpperEntries, l.UpperBytes = l.UpperEntries-h.Len(), l.UpperBytes-h.Bytes()
+	}
 	if is.Len() > l.UpperEntries && is.Len() > was.Len() {
 		return Errorf(Limit, "the workspace would have more than %d uncommitted entries", l.UpperEntries).Hinted(hint)
 	}

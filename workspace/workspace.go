@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Caller says who asks, for the records and for what a session was served.
@@ -16,6 +17,8 @@ type Caller struct {
 	// digest of what was asked, is given the stored answer and does nothing.
 	Key     string
 	Request string
+	// Grants are what the caller may do; nil: everything.
+	Grants *Grants
 }
 
 // Workspace is one caller's handle on a workspace. It is cheap, and all methods
@@ -27,8 +30,15 @@ type Workspace struct {
 
 // Workspace returns a handle on a workspace: NotExist if it was never created,
 // Closed if it was deleted. What another process has just deleted may be found to
-// be so at the first use of the handle.
+// be so at the first use of the handle. One that the caller is not granted is as
+// one that was never created.
 func (p *Project) Workspace(ctx context.Context, id ID, c Caller) (*Workspace, error) {
+	if !c.Grants.Workspace(id) {
+		return nil, Unborn(id)
+	}
+	if err := c.may(VerbRead); err != nil {
+		return nil, err
+	}
 	if l := p.atHand(id); l != nil {
 		return &Workspace{l, c}, nil
 	}
@@ -61,8 +71,18 @@ func (w *Workspace) Project() *Project { return w.live.project }
 // Caller is who holds the handle.
 func (w *Workspace) Caller() Caller { return w.caller }
 
-// Snapshot returns the workspace as it is now, with what any process did to it.
+// Snapshot returns the workspace as it is now, with what any process did to it, as
+// far as the caller may see it.
 func (w *Workspace) Snapshot(ctx context.Context) (*Snapshot, error) {
+	s, err := w.whole(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.granted(w.caller.Grants), nil
+}
+
+// whole is Snapshot for what looks after the workspace, whoever the caller is.
+func (w *Workspace) whole(ctx context.Context) (*Snapshot, error) {
 	l := w.live
 	if err := l.host.catchUp(ctx); err != nil {
 		return nil, err
@@ -106,22 +126,25 @@ type decision struct {
 	answered *Caller
 }
 
-// mutate runs one mutation in the workspace's chain: decide on a snapshot, make
+// mutate runs one mutation in the workspace's chain, if the caller may: decide on a snapshot, make
 // contents durable, append, reduce, publish. A conflicted append decides again
 // until ctx ends. The result of an earlier call with the caller's key is
 // returned as it was.
-func mutate[R any](ctx context.Context, w *Workspace, decide func(ctx context.Context, s *Snapshot) (decision, R, error)) (R, error) {
+func mutate[R any](ctx context.Context, w *Workspace, v Verb, decide func(ctx context.Context, s *Snapshot) (decision, R, error)) (R, error) {
 	if err := w.live.lock(ctx); err != nil {
 		var none R
 		return none, err
 	}
 	defer w.live.unlock()
-	return mutateLocked(ctx, w, decide)
+	return mutateLocked(ctx, w, v, decide)
 }
 
 // mutateLocked is mutate for a holder of the chain.
-func mutateLocked[R any](ctx context.Context, w *Workspace, decide func(ctx context.Context, s *Snapshot) (decision, R, error)) (R, error) {
+func mutateLocked[R any](ctx context.Context, w *Workspace, v Verb, decide func(ctx context.Context, s *Snapshot) (decision, R, error)) (R, error) {
 	var none R
+	if err := w.caller.may(v); err != nil {
+		return none, err
+	}
 	for {
 		s, err := w.writable(ctx)
 		if err != nil {
@@ -160,7 +183,7 @@ func isAppendConflict(err error) bool {
 // writable returns a snapshot to decide on, once the commits of dead processes
 // are decided.
 func (w *Workspace) writable(ctx context.Context) (*Snapshot, error) {
-	s, err := w.Snapshot(ctx)
+	s, err := w.whole(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -169,9 +192,12 @@ func (w *Workspace) writable(ctx context.Context) (*Snapshot, error) {
 	}
 	settled, err := w.settle(ctx, s)
 	if settled && err == nil {
-		return w.Snapshot(ctx)
+		s, err = w.whole(ctx)
 	}
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	return s.granted(w.caller.Grants), nil
 }
 
 // Bounds on the results that are kept for a repeat, in bytes: a commit's list of
@@ -273,6 +299,13 @@ type CreateRequest struct {
 // digest is that of the birth, or that names no mounts, changes nothing; one
 // with other mounts, and any for a deleted workspace, is Exist.
 func (p *Project) Create(ctx context.Context, c Caller, r CreateRequest) (created bool, err error) {
+	if err := c.may(VerbCreate); err != nil {
+		return false, err
+	}
+	if !c.Grants.Workspace(r.ID) {
+		return false, Errorf(Permission, "this client may not have a workspace at that path").At(string(r.ID)).
+			Hinted("It may have workspaces at %s.", strings.Join(c.Grants.Workspaces, ", "))
+	}
 	l, err := p.workspace(ctx, r.ID)
 	if err != nil {
 		return false, err
@@ -328,7 +361,8 @@ func (w *Workspace) birth(ctx context.Context, unborn *State, r CreateRequest) e
 	if catalog.Unread != 0 {
 		return unread(ProjectStream, catalog.Unread)
 	}
-	s := newSnapshot(l, unborn, derive(catalog.Repos, unborn))
+	s := newSnapshot(l, unborn, derive(catalog.Repos, unborn, w.caller.Grants))
+	s.grants = w.caller.Grants
 	events := []Event{encode(WorkspaceCreated, Created{Digest: r.Digest})}
 	if len(r.Mounts) > 0 {
 		patches, err := plan(s, catalog, r.Mounts)
@@ -369,17 +403,25 @@ func (p *Project) Delete(ctx context.Context, c Caller, id ID, discard bool) (de
 // deleteAt is Delete of a workspace whose stream ends at a seq: Conflict if it
 // does not.
 func (p *Project) deleteAt(ctx context.Context, c Caller, id ID, discard bool, at Seq) (deleted bool, err error) {
+	if !c.Grants.Workspace(id) {
+		return false, Unborn(id)
+	}
+	if err := c.may(VerbCreate); err != nil {
+		return false, err
+	}
 	l, err := p.workspace(ctx, id)
 	if err != nil {
 		return false, err
 	}
+	// What the caller does not see would be lost as well: it is counted.
+	c.Grants = nil
 	w := &Workspace{l, c}
 	if s, err := l.current(ctx); err == nil {
 		if answer, known, err := repeated[bool](w, s); known || err != nil {
 			return answer, err
 		}
 	}
-	deleted, err = mutate(ctx, w, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
+	deleted, err = mutate(ctx, w, VerbCreate, func(ctx context.Context, s *Snapshot) (decision, bool, error) {
 		if at != Any && s.State.Seq != at {
 			return decision{}, false, Errorf(Conflict, "the workspace was used meanwhile").At(string(id))
 		}
