@@ -35,7 +35,7 @@ func Binds(t *tools.Tool) bool { return t.Name == toolCreate || t.Name == toolOp
 type binding struct {
 	fixed     workspace.ID // if set, the only one but for those that grants name
 	grants    *workspace.Grants
-	stateless bool         // nothing is remembered
+	stateless bool // nothing is remembered
 
 	mu    sync.Mutex // guards what follows
 	bound workspace.ID

@@ -157,3 +157,6 @@ func (s *Session) admitOwn(t *tools.Tool, a admitted, named workspace.ID) (admit
 	a.rebind = opening.Rebind
 	return a, err
 }
+
+// Fixed is the workspace that all calls are bound to for good, "" for none.
+func (s *Session) Fixed() workspace.ID { return s.binding.fixed }

@@ -18,8 +18,8 @@ import (
 type conn struct {
 	server    *Server
 	session   *server.Session
-	bound     workspace.ID        // to which all its calls are bound; "" for none
 	stateless bool                // its calls are bound by their arguments only
+	grants    *workspace.Grants   // what it may do; nil: everything
 	room      *semaphore.Weighted // for requests; clients may share it
 	stream    sink                // where all answers go; nil if each goes with its request
 	answers   chan struct{}       // has an item for each call on the stream
@@ -39,14 +39,12 @@ type conn struct {
 	turn chan struct{}
 }
 
-// connect begins a client's session. A workspace, if it is not "", binds it; a
-// stateless one is not bound by what it creates or opens.
-func (s *Server) connect(room *semaphore.Weighted, bound workspace.ID, stateless bool) *conn {
+// connect begins a client's session; the tools that it has are those of the server.
+func (s *Server) connect(room *semaphore.Weighted, session *server.SessionConfig) *conn {
+	session.Tools = server.ToolSet(s.cfg.Tools)
 	c := &conn{
-		server: s, bound: bound, stateless: stateless,
-		session: s.desk.Open(&server.SessionConfig{
-			Actor: s.cfg.Actor, Tools: server.ToolSet(s.cfg.Tools), Workspace: bound, Stateless: stateless,
-		}),
+		server: s, stateless: session.Stateless, grants: session.Grants,
+		session:  s.desk.Open(session),
 		room:     room,
 		work:     make(chan func()),
 		gone:     make(chan struct{}),

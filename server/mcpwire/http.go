@@ -33,40 +33,52 @@ const (
 	unreadTime = 5 * time.Second
 )
 
-// front is a Server's face over HTTP.
-type front struct {
+// Front is MCP over HTTP: Streamable HTTP at /mcp, and the HTTP+SSE of 2024-11-05
+// at /sse and /message. The same below the path of a workspace, as in
+// /agents/demo/mcp, is bound to that. Whoever stands before it decides who is
+// served, and says so with [WithClient].
+type Front struct {
 	server   *Server
 	sessions sessions
 	room     *semaphore.Weighted // for requests
 	bulk     *semaphore.Weighted // for what they are longer than requestCost
-	stopping <-chan struct{}     // closed when streams have to end
+	stopping chan struct{}       // closed when streams have to end
 }
 
-// Serve serves clients over HTTP until ctx ends: Streamable HTTP at /mcp, and the
-// HTTP+SSE of 2024-11-05 at /sse and /message. The same below the path of a
-// workspace, as in /agents/demo/mcp, is bound to that. Once ctx has ended, running
-// calls may finish, for the time of Config.Grace. The error is that of the
-// listener, which is closed.
-//
-// There is no authorization: every program that reaches the listener is served,
-// so that it has to be on a loopback address. Pages in a browser are not.
+// NewFront returns a Front whose settings are those of a Server, which serves
+// whoever is no Client.
+func NewFront(s *Server) *Front {
+	return &Front{
+		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}}, stopping: make(chan struct{}),
+		room: semaphore.NewWeighted(maxHTTPInFlight), bulk: semaphore.NewWeighted(maxHTTPBulk),
+	}
+}
+
+// Serve serves clients on this machine over HTTP until ctx ends, without
+// authorization: every program that reaches the listener is served, so that it
+// has to be on a loopback address. Pages in a browser are not.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	f := NewFront(s)
+	return f.Serve(ctx, l, Local(f))
+}
+
+// Serve has a handler, behind which the front stands, serve a listener until ctx
+// ends, once. Then running calls may finish, for the time of Config.Grace. The
+// error is that of the listener, which is closed.
+func (f *Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	f := &front{
-		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}},
-		room: semaphore.NewWeighted(maxHTTPInFlight), bulk: semaphore.NewWeighted(maxHTTPBulk), stopping: ctx.Done(),
-	}
 	sweeping.Go(func() { f.sweep(calls) })
+	cfg := &f.server.cfg
 	h := &http.Server{
-		Handler:           f,
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return calls },
-		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelWarn),
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(l) }()
@@ -74,8 +86,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err := <-served:
 		return errors.Join(err, h.Close())
 	case <-ctx.Done():
+		close(f.stopping)
 	}
-	for _, patience := range [...]time.Duration{s.cfg.Grace, time.Second} {
+	for _, patience := range [...]time.Duration{cfg.Grace, time.Second} {
 		waiting, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		err := h.Shutdown(waiting)
 		stop()
@@ -85,13 +98,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		cancel()
 		f.sessions.cancel()
 	}
-	s.cfg.Log.Warn("calls were still running at the end")
+	cfg.Log.Warn("calls were still running at the end")
 	h.Close() // what it closes is broken off anyway
 	return nil
 }
 
 // sweep ends unused sessions from time to time, until ctx ends.
-func (f *front) sweep(ctx context.Context) {
+func (f *Front) sweep(ctx context.Context) {
 	tick := time.NewTicker(max(f.server.cfg.Idle/16, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -105,34 +118,32 @@ func (f *front) sweep(ctx context.Context) {
 }
 
 // idleSince is how long ago a session may have been used last.
-func (f *front) idleSince() time.Time { return f.server.cfg.Now().Add(-f.server.cfg.Idle) }
+func (f *Front) idleSince() time.Time { return f.server.cfg.Now().Add(-f.server.cfg.Idle) }
 
 // ServeHTTP finds the endpoint of a request.
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Time{}) // that of an earlier response
 	if r.ContentLength != 0 {             // a refusal does not wait for a body that nobody reads
 		control.SetReadDeadline(time.Now().Add(unreadTime))
 		w.Header().Set("Connection", "close")
 	}
-	if !fromHere(r) {
-		refuse(w, http.StatusForbidden, "only programs on this machine are served: Host and Origin must be localhost or a loopback address")
-		return
-	}
 	door, bound, ok := doorOf(r.URL.Path)
 	if fixed := f.server.cfg.Workspace; fixed != "" {
 		ok = ok && (bound == "" || bound == fixed)
 		bound = fixed
 	}
+	at := endpoint{door, bound, f.clientOf(r).ID}
 	switch {
 	case !ok:
 		http.NotFound(w, r)
 	case door == doorMCP:
-		f.streamable(w, r, endpoint{doorMCP, bound})
+		f.streamable(w, r, at)
 	case door == doorSSE:
-		f.stream(w, r, endpoint{doorSSE, bound})
+		f.stream(w, r, at)
 	default:
-		f.message(w, r, endpoint{doorSSE, bound})
+		at.door = doorSSE
+		f.message(w, r, at)
 	}
 }
 
@@ -148,6 +159,18 @@ func doorOf(path string) (door string, bound workspace.ID, ok bool) {
 	}
 	bound, err := workspace.ParseID(path[:i])
 	return door, bound, err == nil && string(bound) == path[:i]
+}
+
+// Local serves requests that were made on this machine, and refuses others.
+func Local(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !fromHere(r) {
+			w.Header().Set("Connection", "close") // nobody reads the body
+			refuse(w, http.StatusForbidden, "only programs on this machine are served: Host and Origin must be localhost or a loopback address")
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // fromHere reports whether a request was made on this machine, and not by a page
@@ -207,7 +230,7 @@ func notAllowed(w http.ResponseWriter, methods string) {
 
 // receive reads the message of a POST and takes room for it, which release gives
 // back. What is none has been answered, and ok is false.
-func (f *front) receive(w http.ResponseWriter, r *http.Request) (m message, release func(), ok bool) {
+func (f *Front) receive(w http.ResponseWriter, r *http.Request) (m message, release func(), ok bool) {
 	// A page may send other types to anywhere without asking.
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, "the content type must be application/json")
@@ -228,7 +251,7 @@ func (f *front) receive(w http.ResponseWriter, r *http.Request) (m message, rele
 }
 
 // read reads the message of a POST, and takes bulk room as its bytes arrive.
-func (f *front) read(w http.ResponseWriter, r *http.Request) (m message, bulk int64, ok bool) {
+func (f *Front) read(w http.ResponseWriter, r *http.Request) (m message, bulk int64, ok bool) {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime))
 	ctx, stop := context.WithTimeout(r.Context(), bodyTime)

@@ -27,7 +27,9 @@ func (s *Server) instructions(ctx context.Context) string {
 		beginning(callOf(ctx).conn),
 		"If a commit conflicts, nothing was committed: look at your change with `git.diff`, `revert` the path to take theirs, and edit again.",
 	}
-	lines = append(lines, s.cfg.Notes[:min(len(s.cfg.Notes), maxNotes)]...)
+	if callOf(ctx).conn.grants == nil { // they speak of all repos
+		lines = append(lines, s.cfg.Notes[:min(len(s.cfg.Notes), maxNotes)]...)
+	}
 	session, spelling := callOf(ctx).conn.session, s.client(ctx).spelling
 	var said []string
 	for _, l := range lines {
@@ -41,8 +43,8 @@ func (s *Server) instructions(ctx context.Context) string {
 // beginning says how a client's calls find their workspace.
 func beginning(c *conn) string {
 	switch {
-	case c.bound != "":
-		return fmt.Sprintf("Every call acts on the workspace %s. If it does not exist yet, create it with `workspace.create`.", c.bound)
+	case c.session.Fixed() != "":
+		return fmt.Sprintf("Every call acts on the workspace %s. If it does not exist yet, create it with `workspace.create`.", c.session.Fixed())
 	case c.stateless:
 		return "Begin with `workspace.create`, for example at /agents/NAME, or go on in one that `workspace.list` has. " +
 			"Pass its path in the argument workspace of every call."
@@ -53,9 +55,9 @@ func beginning(c *conn) string {
 
 // served names the repos and what a commit does to them.
 func (s *Server) served(ctx context.Context) string {
-	repos := s.cfg.Repos
-	if repos == nil {
-		repos = s.catalogued(ctx)
+	repos, grants := s.cfg.Repos, callOf(ctx).conn.grants
+	if repos == nil || grants != nil {
+		repos = s.catalogued(ctx, grants)
 	}
 	if len(repos) == 0 {
 		return "No repository is served yet."
@@ -82,9 +84,9 @@ func effect(r workspace.Repo) string {
 	return r.Branch + ", commits go to a work branch"
 }
 
-// catalogued returns the project's repos, by path.
-func (s *Server) catalogued(ctx context.Context) []workspace.Repo {
-	catalog, err := s.cfg.Project.Catalog(ctx)
+// catalogued returns those of the project's repos that are granted, by path.
+func (s *Server) catalogued(ctx context.Context, g *workspace.Grants) []workspace.Repo {
+	catalog, err := s.cfg.Project.Visible(ctx, g)
 	if err != nil {
 		s.cfg.Log.Error("the repos are not known", "err", err)
 		return nil

@@ -12,6 +12,7 @@ import (
 type endpoint struct {
 	door      string       // doorMCP or doorSSE
 	workspace workspace.ID // that the endpoint is bound to; "" for none
+	client    string       // who began there: nobody else knows the session
 }
 
 // The doors of an endpoint, by the last segments of their URLs.

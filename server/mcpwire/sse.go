@@ -19,7 +19,7 @@ const maxAnswers = 16
 const sessionParam = "sessionId"
 
 // stream serves a client as long as its stream is open.
-func (f *front) stream(w http.ResponseWriter, r *http.Request, at endpoint) {
+func (f *Front) stream(w http.ResponseWriter, r *http.Request, at endpoint) {
 	if r.Method != http.MethodGet {
 		notAllowed(w, http.MethodGet)
 		return
@@ -30,24 +30,20 @@ func (f *front) stream(w http.ResponseWriter, r *http.Request, at endpoint) {
 	}
 	out := newEvents(w)
 	defer out.close()
-	c := f.server.connect(f.room, at.workspace, false)
+	c := f.connect(r, at, false)
 	c.stream, c.answers = out, make(chan struct{}, maxAnswers)
 	c.enter() // for as long as the stream is open
 	key := f.sessions.add(at, c)
 	defer f.sessions.remove(key)
 	post := url.URL{Path: string(at.workspace) + "/" + doorMessage, RawQuery: url.Values{sessionParam: {key.id}}.Encode()}
 	out.event("endpoint", []byte(post.String()+"\n"))
-	select {
-	case <-out.broken:
-	case <-r.Context().Done():
-	case <-f.stopping:
-	}
+	f.watch(r, nil, out.broken)
 	c.leave()
 	c.finish(nil)
 }
 
 // message takes what a client posts.
-func (f *front) message(w http.ResponseWriter, r *http.Request, at endpoint) {
+func (f *Front) message(w http.ResponseWriter, r *http.Request, at endpoint) {
 	if r.Method != http.MethodPost {
 		notAllowed(w, http.MethodPost)
 		return

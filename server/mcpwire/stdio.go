@@ -9,6 +9,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"golang.org/x/sync/semaphore"
+
+	"carrel.dev/server"
 )
 
 // Bounds on the requests that are handled at a time, by their bytes and a share
@@ -26,7 +28,7 @@ const (
 // workspace.open sent before them, which may decide where they act. A blocked
 // read of in cannot be ended: after ctx it stays until the input does.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	c := stdio{s.connect(semaphore.NewWeighted(maxInFlight), s.cfg.Workspace, false), &lineWriter{w: out, broken: make(chan struct{})}}
+	c := stdio{s.connect(semaphore.NewWeighted(maxInFlight), &server.SessionConfig{Actor: s.cfg.Actor, Workspace: s.cfg.Workspace}), &lineWriter{w: out, broken: make(chan struct{})}}
 	c.stream = c.out
 	read := make(chan struct{})
 	go func() {

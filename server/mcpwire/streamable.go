@@ -18,7 +18,7 @@ const (
 // streamable serves an endpoint of Streamable HTTP. Each request says by which
 // revision it is made: up to 2025-11-25 a client has a session, which initialize
 // begins; since 2026-07-28 it has none.
-func (f *front) streamable(w http.ResponseWriter, r *http.Request, at endpoint) {
+func (f *Front) streamable(w http.ResponseWriter, r *http.Request, at endpoint) {
 	if r.Method == http.MethodPost {
 		m, release, ok := f.receive(w, r)
 		if ok {
@@ -41,7 +41,7 @@ func (f *front) streamable(w http.ResponseWriter, r *http.Request, at endpoint) 
 }
 
 // post handles a message.
-func (f *front) post(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
+func (f *Front) post(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
 	header, named := r.Header.Get(mcp.HeaderProtocolVersion), m.version()
 	switch {
 	case mcp.IsModernProtocol(header) || mcp.IsModernProtocol(named):
@@ -58,7 +58,7 @@ func (f *front) post(w http.ResponseWriter, r *http.Request, at endpoint, m mess
 
 // client returns the client whose session a request names, entered. If there is
 // none that has been answered.
-func (f *front) client(w http.ResponseWriter, r *http.Request, at endpoint, id json.RawMessage) *conn {
+func (f *Front) client(w http.ResponseWriter, r *http.Request, at endpoint, id json.RawMessage) *conn {
 	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
 		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, "the protocol version is none of " + strings.Join(mcp.ValidProtocolVersions, ", ")})
 		return nil
@@ -76,13 +76,13 @@ func (f *front) client(w http.ResponseWriter, r *http.Request, at endpoint, id j
 }
 
 // begin handles initialize. The session exists if that succeeds.
-func (f *front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
+func (f *Front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
 	out, ok := newReply(w, r)
 	if !ok {
 		return
 	}
 	defer out.close()
-	c := f.server.connect(f.room, at.workspace, false)
+	c := f.connect(r, at, false)
 	k, ctx := c.admit(r.Context(), m, out)
 	defer c.forget(k)
 	response := k.handle(ctx)
@@ -95,7 +95,7 @@ func (f *front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m mes
 }
 
 // postSession handles a message on a session.
-func (f *front) postSession(w http.ResponseWriter, r *http.Request, c *conn, m message) {
+func (f *Front) postSession(w http.ResponseWriter, r *http.Request, c *conn, m message) {
 	if m.id != nil {
 		// A client that is cut off may not have meant to end its call, which goes on.
 		c.reply(context.WithoutCancel(r.Context()), w, r, m)
@@ -109,7 +109,7 @@ func (f *front) postSession(w http.ResponseWriter, r *http.Request, c *conn, m m
 
 // postStateless handles a message of 2026-07-28. A client cancels a call by
 // closing the response, so that notifications/cancelled, by whoever, does nothing.
-func (f *front) postStateless(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
+func (f *Front) postStateless(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
 	switch {
 	case m.method == "":
 		refuse(w, http.StatusBadRequest, "there are no requests of the server that a response could be to")
@@ -120,7 +120,7 @@ func (f *front) postStateless(w http.ResponseWriter, r *http.Request, at endpoin
 			reject(w, http.StatusBadRequest, refused)
 			return
 		}
-		c := f.server.connect(f.room, at.workspace, true)
+		c := f.connect(r, at, true)
 		defer c.end()
 		c.reply(r.Context(), w, r, m)
 	}
@@ -151,7 +151,7 @@ func misfit(h http.Header, m message) *refusal {
 
 // listen is the stream of what belongs to no request. There is nothing to send on
 // it yet; a client that waits there keeps its session.
-func (f *front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
+func (f *Front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 	if !accepts(r, eventStream) {
 		refuse(w, http.StatusNotAcceptable, "the client must accept "+eventStream)
 		return
@@ -164,16 +164,11 @@ func (f *front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 	out := newEvents(w)
 	defer out.close()
 	out.open()
-	select {
-	case <-c.gone:
-	case <-out.broken:
-	case <-r.Context().Done():
-	case <-f.stopping:
-	}
+	f.watch(r, c.gone, out.broken)
 }
 
 // hangUp ends a session at its client's wish. What runs still finishes.
-func (f *front) hangUp(w http.ResponseWriter, r *http.Request, at endpoint) {
+func (f *Front) hangUp(w http.ResponseWriter, r *http.Request, at endpoint) {
 	c := f.client(w, r, at, nil)
 	if c == nil {
 		return

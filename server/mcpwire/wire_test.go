@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"carrel.dev/persistence/memory"
+	"carrel.dev/server"
 	"carrel.dev/workspace"
 )
 
@@ -83,13 +84,10 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	f := &front{
-		server:   New(&Config{Project: p, Idle: 16 * time.Millisecond, Now: func() time.Time { return now }}),
-		sessions: sessions{byKey: map[sessionKey]*conn{}},
-	}
+	f := NewFront(New(&Config{Project: p, Idle: 16 * time.Millisecond, Now: func() time.Time { return now }}))
 	var all [3]*conn
 	for i := range all {
-		all[i] = f.server.connect(semaphore.NewWeighted(1), "", false)
+		all[i] = f.server.connect(semaphore.NewWeighted(1), &server.SessionConfig{})
 		all[i].enter()
 		f.sessions.add(endpoint{door: doorMCP}, all[i])
 	}

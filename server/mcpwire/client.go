@@ -1,0 +1,72 @@
+package mcpwire
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"carrel.dev/server"
+	"carrel.dev/workspace"
+)
+
+// Client is who makes a request over HTTP, as whoever let it in knows it.
+type Client struct {
+	ID     string              // names it in records and logs; no secret
+	Actor  workspace.Signature // whom its commits name
+	Grants *workspace.Grants   // what it may do; nil: everything
+	Server *Server             // of its project
+	// Good reports why what let it in does so no longer: it was revoked, or has
+	// expired. Streams that are open are ended then. Nil: it stays good.
+	Good func(ctx context.Context) error
+}
+
+type clientKey struct{}
+
+// WithClient returns a context whose requests are made by a client.
+func WithClient(ctx context.Context, c *Client) context.Context {
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+// clientOf returns who makes a request: whoever is on this machine, if nobody says.
+func (f *Front) clientOf(r *http.Request) *Client {
+	if c, ok := r.Context().Value(clientKey{}).(*Client); ok {
+		return c
+	}
+	return &Client{Actor: f.server.cfg.Actor, Server: f.server}
+}
+
+// connect begins a session for who makes a request.
+func (f *Front) connect(r *http.Request, at endpoint, stateless bool) *conn {
+	who := f.clientOf(r)
+	return who.Server.connect(f.room, &server.SessionConfig{
+		Actor: who.Actor, Grants: who.Grants, Workspace: at.workspace, Stateless: stateless,
+	})
+}
+
+// recheck is how often an open stream asks whether its client is still good.
+const recheck = 2 * time.Second
+
+// watch waits until a stream has to end: its client has gone or is good no longer,
+// or the server stops.
+func (f *Front) watch(r *http.Request, gone, broken <-chan struct{}) {
+	who := f.clientOf(r)
+	var tick <-chan time.Time
+	if who.Good != nil {
+		t := time.NewTicker(recheck)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-gone:
+		case <-broken:
+		case <-r.Context().Done():
+		case <-f.stopping:
+		case <-tick:
+			if who.Good(r.Context()) == nil {
+				continue
+			}
+		}
+		return
+	}
+}
