@@ -327,3 +327,19 @@ func TestConnections(t *testing.T) {
 		t.Error("a connection of the reader can write")
 	}
 }
+
+// TestTwoAppendInTurn: where a stream ends is not what it was when this connection
+// last wrote to it, if another one has since.
+func TestTwoAppendInTurn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "carrel.db")
+	both := [2]*Store{openAt(t, path, nil), openAt(t, path, nil)}
+	id := workspace.StreamID{Project: "p", Name: "/agents/a"}
+	for i := range 10 {
+		recs, err := both[i/2%2].Append(t.Context(), workspace.Batch{
+			Stream: id, Last: workspace.Any, Events: []workspace.Event{{ID: fmt.Sprint(i), Type: "test", Version: 1}},
+		})
+		if err != nil || len(recs) != 1 || recs[0].Seq != workspace.Seq(i+1) {
+			t.Fatalf("append %d: %v, %v", i, recs, err)
+		}
+	}
+}
