@@ -29,3 +29,9 @@ func (s *Store) damage(_ *testing.T, id workspace.OID, change func([]byte) []byt
 		delete(s.bodies, id)
 	}
 }
+
+func TestTokens(t *testing.T) {
+	workspacetest.TestTokens(t, func(t *testing.T) workspacetest.TokensTarget {
+		return workspacetest.TokensTarget{Tokens: New(nil)}
+	})
+}

@@ -45,6 +45,7 @@ type Store struct {
 	bodies      map[workspace.OID][]byte
 	used        map[workspace.OID]time.Time // of each body
 	checkpoints map[workspace.StreamID]checkpoint
+	tokens      []workspace.Token // the oldest first
 }
 
 type stream struct {
@@ -65,6 +66,7 @@ var (
 	_ workspace.ProjectLister = (*Store)(nil)
 	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
+	_ workspace.Tokens        = (*Store)(nil)
 
 	_ workspace.Inventory          = (*Store)(nil)
 	_ workspace.Sweeper            = (*Store)(nil)

@@ -1,4 +1,4 @@
-// Package sqlite keeps events, checkpoints and small contents in one SQLite
+// Package sqlite keeps events, checkpoints, small contents and tokens in one SQLite
 // database, which many processes of one machine share.
 //
 // # Writing
@@ -37,6 +37,9 @@
 //     that flipped inside a value.
 //   - A body is held against its id whenever it is opened. Bodies here are small
 //     (see package spill), and the hash costs less than the query.
+//   - Tokens are read from the database whenever they are asked for. A lookup costs
+//     less than parsing the request that it is for, and a cache would have to learn
+//     of what another process revokes before it answers.
 //   - There is one checkpoint a stream, whatever version of the reducer made it.
 //     Two versions that share a directory during an upgrade replace each
 //     other's, which costs a replay; keeping all would cost space for ever.

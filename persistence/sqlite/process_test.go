@@ -17,12 +17,20 @@ import (
 	"carrel.dev/workspace"
 )
 
-// childEnv makes this test binary a process that appends, see child.
-const childEnv = "CARREL_TEST_APPENDER"
+// These make this test binary a process that appends, see child, or one that
+// revokes, see revoker.
+const (
+	childEnv   = "CARREL_TEST_APPENDER"
+	revokerEnv = "CARREL_TEST_REVOKER"
+)
 
 func TestMain(m *testing.M) {
-	if spec := os.Getenv(childEnv); spec != "" {
-		if err := child(context.Background(), spec); err != nil {
+	for env, run := range map[string]func(context.Context, string) error{childEnv: child, revokerEnv: revoker} {
+		spec := os.Getenv(env)
+		if spec == "" {
+			continue
+		}
+		if err := run(context.Background(), spec); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -87,8 +95,14 @@ func childBatches(id string, end workspace.Seq) []workspace.Batch {
 // start starts a child that waits until the returned pipe is closed.
 func start(t *testing.T, path, name string, count int) (cmd *exec.Cmd, goahead io.Closer, printed io.Reader) {
 	t.Helper()
+	return startChild(t, fmt.Sprintf("%s=%s %s %d", childEnv, path, name, count))
+}
+
+// startChild starts this test binary as another process.
+func startChild(t *testing.T, env string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.Reader) {
+	t.Helper()
 	cmd = exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", childEnv, path, name, count))
+	cmd.Env = append(os.Environ(), env)
 	cmd.Stderr = new(strings.Builder)
 	in, err := cmd.StdinPipe()
 	if err != nil {

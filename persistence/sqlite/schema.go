@@ -14,7 +14,7 @@ const applicationID = 0x4352524c
 // migrations returns the steps from an empty database to the newest schema, in
 // order. The schema's version is the number of steps taken; the database keeps
 // it as its user_version. A step that was released is never changed.
-func migrations() []string { return []string{schema1} }
+func migrations() []string { return []string{schema1, schema2} }
 
 // schema1 is described in persistence/README.md.
 const schema1 = `
@@ -64,6 +64,24 @@ CREATE TABLE checkpoints (
 	checksum INTEGER NOT NULL,
 	state    BLOB NOT NULL
 ) STRICT;
+`
+
+// schema2 adds capability tokens.
+const schema2 = `
+CREATE TABLE tokens (
+	number   INTEGER PRIMARY KEY AUTOINCREMENT,
+	hash     BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+	id       TEXT NOT NULL UNIQUE,
+	project  TEXT NOT NULL,
+	name     TEXT NOT NULL,
+	grants   BLOB NOT NULL,
+	created  INTEGER,
+	expires  INTEGER,
+	revoked  INTEGER,
+	checksum INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX tokens_of_projects ON tokens (project, number);
 `
 
 // migrate brings the database to the newest schema that this program knows.

@@ -18,10 +18,10 @@ import (
 	"carrel.dev/workspace"
 )
 
-// step2 and step3 are migrations of a future that the tests imagine.
+// later1 and later2 are migrations of a future that the tests imagine.
 const (
-	step2 = "ALTER TABLE checkpoints ADD COLUMN note TEXT"
-	step3 = "CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (1)"
+	later1 = "ALTER TABLE checkpoints ADD COLUMN note TEXT"
+	later2 = "CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (1)"
 )
 
 func checkTooNew(t *testing.T, err error, found, known int) {
@@ -43,7 +43,8 @@ func TestUpgrade(t *testing.T) {
 	if _, err := old.Append(t.Context(), batch("/agents/a", 0, "1")); err != nil {
 		t.Fatal(err)
 	}
-	future := append(migrations(), step2, step3)
+	known := len(migrations())
+	future := append(migrations(), later1, later2)
 	newer, err := open(t.Context(), path, nil, future)
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +52,9 @@ func TestUpgrade(t *testing.T) {
 	defer newer.Close()
 
 	_, err = old.Append(t.Context(), batch("/agents/a", 1, "2"))
-	checkTooNew(t, err, 3, 1)
+	checkTooNew(t, err, known+2, known)
 	_, err = old.Put(t.Context(), strings.NewReader("x"), 1)
-	checkTooNew(t, err, 3, 1)
+	checkTooNew(t, err, known+2, known)
 	if err := old.SaveCheckpoint(t.Context(), stream("/agents/a"), 1, 1, nil); err == nil {
 		t.Error("save a checkpoint into a newer schema: no error")
 	}
@@ -61,7 +62,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("append by the newer program: %v", err)
 	}
 	_, err = Open(t.Context(), path, nil)
-	checkTooNew(t, err, 3, 1)
+	checkTooNew(t, err, known+2, known)
 	again, err := open(t.Context(), path, nil, future)
 	if err != nil {
 		t.Fatalf("open what is upgraded already: %v", err)
@@ -74,17 +75,17 @@ func TestUpgrade(t *testing.T) {
 func TestUpgradeFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "carrel.db")
 	openAt(t, path, nil)
-	broken := append(migrations(), step2, step3+"; INSERT INTO nowhere VALUES (1)")
+	broken := append(migrations(), later1, later2+"; INSERT INTO nowhere VALUES (1)")
 	if s, err := open(t.Context(), path, nil, broken); err == nil {
 		s.Close()
 		t.Fatal("open with a migration that fails: no error")
 	}
 	var version, later int
 	err := raw(t, path).QueryRow("SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema WHERE name = 'later')").Scan(&version, &later)
-	if err != nil || version != 2 || later != 0 {
+	if err != nil || version != len(migrations())+1 || later != 0 {
 		t.Errorf("got version %d and %d tables of the failed step, %v", version, later, err)
 	}
-	s, err := open(t.Context(), path, nil, append(migrations(), step2, step3))
+	s, err := open(t.Context(), path, nil, append(migrations(), later1, later2))
 	if err != nil {
 		t.Fatalf("open with the step mended: %v", err)
 	}
@@ -166,9 +167,9 @@ func TestOpenNowhere(t *testing.T) {
 	}
 }
 
-var writeSample = flag.Bool("write-sample", false, "write testdata/schema1.db; only before its schema is released")
+var writeSample = flag.Bool("write-sample", false, "write the sample of the newest schema into testdata; only before it is released")
 
-// sample is what testdata/schema1.db holds.
+// sample is what every testdata/schemaN.db holds.
 func sample(t *testing.T) ([]workspace.Batch, workspace.Body) {
 	t.Helper()
 	content := []byte(`{"op":"a payload that is a body"}`)
@@ -189,34 +190,74 @@ func sample(t *testing.T) ([]workspace.Batch, workspace.Body) {
 	}, workspace.Body{ID: id, Content: content}
 }
 
-// TestSample opens a copy of a database that schema version 1 wrote.
-func TestSample(t *testing.T) {
-	batches, body := sample(t)
-	if *writeSample {
-		path := filepath.Join(t.TempDir(), "carrel.db")
-		s, err := open(t.Context(), path, &Config{Now: func() time.Time { return time.Unix(1, 0) }}, migrations()[:1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		batches[0].Bodies = []workspace.Body{body}
-		_, err = s.Append(t.Context(), batches...)
-		err = errors.Join(err, s.SaveCheckpoint(t.Context(), stream("/agents/a"), 2, 3, []byte("state")), s.Close())
-		data, readErr := os.ReadFile(path)
-		if err := errors.Join(err, readErr, os.WriteFile("testdata/schema1.db", data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
+// sampleTokens are what the samples since schema version 2 hold.
+func sampleTokens() []workspace.Token {
+	revoked := someToken("revoked")
+	revoked.Revoked = time.Date(2026, 12, 2, 0, 0, 0, 0, time.UTC)
+	return []workspace.Token{someToken("kept"), revoked}
+}
 
-	data, err := os.ReadFile("testdata/schema1.db")
+// writeNewest writes the sample of the newest schema.
+func writeNewest(t *testing.T) {
+	t.Helper()
+	batches, body := sample(t)
+	path := filepath.Join(t.TempDir(), "carrel.db")
+	s, err := Open(t.Context(), path, &Config{Now: func() time.Time { return time.Unix(1, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "carrel.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	batches[0].Bodies = []workspace.Body{body}
+	_, err = s.Append(t.Context(), batches...)
+	err = errors.Join(err, s.SaveCheckpoint(t.Context(), stream("/agents/a"), 2, 3, []byte("state")))
+	for _, tok := range sampleTokens() {
+		err = errors.Join(err, s.AddToken(t.Context(), tok))
+	}
+	err = errors.Join(err, s.Close())
+	data, readErr := os.ReadFile(path)
+	if err := errors.Join(err, readErr, os.WriteFile(samplePath(len(migrations())), data, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	checkSchema1(t, path)
-	s := openAt(t, path, nil)
+}
+
+func samplePath(version int) string { return fmt.Sprintf("testdata/schema%d.db", version) }
+
+// TestSample opens copies of databases that each schema version wrote.
+func TestSample(t *testing.T) {
+	if *writeSample {
+		writeNewest(t)
+	}
+	for version := range len(migrations()) {
+		version++
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			data, err := os.ReadFile(samplePath(version))
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "carrel.db")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			checkSchema(t, path, version)
+			s := openAt(t, path, nil)
+			checkSample(t, s)
+			if version >= 2 {
+				got, err := s.Tokens(t.Context(), "p")
+				if diff := cmp.Diff(sampleTokens(), got); diff != "" || err != nil {
+					t.Errorf("tokens, %v (-want +got):\n%s", err, diff)
+				}
+			}
+			if err := s.AddToken(t.Context(), someToken("new")); err != nil {
+				t.Errorf("add a token: %v", err)
+			}
+		})
+	}
+}
+
+// checkSample fails if a store does not hold what the samples hold, or cannot be
+// written to.
+func checkSample(t *testing.T, s *Store) {
+	t.Helper()
+	batches, body := sample(t)
 	var want []workspace.Record
 	for _, b := range batches {
 		for i, e := range b.Events {
@@ -245,16 +286,20 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// checkSchema1 fails if the first migration does not make the schema that
-// version 1 has had.
-func checkSchema1(t *testing.T, path string) {
+// checkSchema fails if the migrations do not make the schema that a version has
+// had.
+func checkSchema(t *testing.T, path string, version int) {
 	t.Helper()
 	fresh := filepath.Join(t.TempDir(), "carrel.db")
-	s, err := open(t.Context(), fresh, nil, migrations()[:1])
+	if err := create(fresh); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := raw(t, fresh).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	defer conn.Close()
+	if err := migrate(t.Context(), conn, migrations()[:version]); err != nil {
 		t.Fatal(err)
 	}
 	schema := func(path string) (text string) {
@@ -265,6 +310,6 @@ func checkSchema1(t *testing.T, path string) {
 		return text
 	}
 	if diff := cmp.Diff(schema(path), schema(fresh)); diff != "" {
-		t.Errorf("schema of version 1 (-testdata +made now):\n%s", diff)
+		t.Errorf("schema of version %d (-testdata +made now):\n%s", version, diff)
 	}
 }

@@ -22,6 +22,8 @@ type statements struct {
 	saveCheckpoint           *sql.Stmt
 	dropCheckpoint           *sql.Stmt
 	since, removeBody        *sql.Stmt
+	addToken, findToken      *sql.Stmt
+	revokeToken              *sql.Stmt
 }
 
 func (s *statements) prepare(conn *sql.Conn) (all prepared, err error) {
@@ -54,6 +56,10 @@ func (s *statements) prepare(conn *sql.Conn) (all prepared, err error) {
 		&s.hasBody:    hasBody,
 		&s.since:      selectSince,
 		&s.removeBody: "DELETE FROM bodies WHERE id = ? AND used < ? RETURNING id, size, used",
+		&s.addToken: `INSERT INTO tokens (hash, id, project, name, grants, created, expires, revoked, checksum)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		&s.findToken:   selectToken + " WHERE project = ? AND id = ?",
+		&s.revokeToken: "UPDATE tokens SET revoked = ?, checksum = ? WHERE project = ? AND id = ?",
 		&s.dropCheckpoint: `DELETE FROM checkpoints
 			WHERE stream = (SELECT id FROM streams WHERE project = ? AND name = ?)`,
 		&s.saveCheckpoint: `INSERT INTO checkpoints (stream, seq, version, checksum, state) VALUES (?, ?, ?, ?, ?)
