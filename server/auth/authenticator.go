@@ -1,0 +1,99 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"carrel.dev/workspace"
+)
+
+// maxBearer is the longest bearer that is looked at, in bytes.
+const maxBearer = 16 << 10
+
+// Verifier tells who shows a bearer. It is safe for concurrent use.
+type Verifier interface {
+	// Verify returns the principal of a bearer. What is not valid is ErrToken, what
+	// allows nothing ErrScope; Why tells the reason of both. Anything else is not
+	// about the bearer: the store or the issuer could not be asked.
+	Verify(ctx context.Context, bearer string) (*Principal, error)
+}
+
+// Config says whom an Authenticator lets in.
+type Config struct {
+	Tokens workspace.Tokens // nil: no capability tokens
+	Issuer *Issuer          // nil: no JWTs
+	// Every is how often Watch asks; default 5 seconds.
+	Every time.Duration
+	Now   func() time.Time // default: time.Now
+}
+
+// Authenticator tells capability tokens and JWTs apart by their form and verifies
+// both. All methods are safe for concurrent use.
+type Authenticator struct{ cfg Config }
+
+var _ Verifier = (*Authenticator)(nil)
+
+// New returns an Authenticator.
+func New(cfg *Config) *Authenticator {
+	a := &Authenticator{*cfg}
+	if a.cfg.Every == 0 {
+		a.cfg.Every = 5 * time.Second
+	}
+	if a.cfg.Now == nil {
+		a.cfg.Now = time.Now
+	}
+	return a
+}
+
+// Verify implements Verifier.
+func (a *Authenticator) Verify(ctx context.Context, bearer string) (*Principal, error) {
+	switch {
+	case len(bearer) > maxBearer:
+		return nil, refuse(whyLong, "", nil)
+	case strings.HasPrefix(bearer, tokenPrefix):
+		return a.verifyToken(ctx, bearer)
+	case strings.Count(bearer, ".") != 2:
+		return nil, refuse(whyForm, "", nil)
+	case a.cfg.Issuer == nil:
+		return nil, refuse(whyNoIssuer, "", nil)
+	}
+	return a.cfg.Issuer.verify(ctx, bearer)
+}
+
+// Recheck reports whether a principal is still let in: ErrToken once it is revoked or
+// has expired. A JWT cannot be revoked.
+func (a *Authenticator) Recheck(ctx context.Context, p *Principal) error {
+	if !p.Expires.IsZero() && !a.cfg.Now().Before(p.Expires) {
+		return refuse(whyExpired, p.ID, nil)
+	}
+	if p.Kind != KindToken {
+		return nil
+	}
+	_, err := a.good(ctx, p.hash)
+	return err
+}
+
+// Watch returns a context for what p keeps open, a stream for example: it ends once
+// Recheck refuses p, with that error as its cause. That is asked every Config.Every.
+// While the store cannot be asked, the context lives on. The caller calls cancel when
+// it is done.
+func (a *Authenticator) Watch(ctx context.Context, p *Principal) (watched context.Context, cancel context.CancelFunc) {
+	watched, end := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(a.cfg.Every)
+		defer tick.Stop()
+		for {
+			if err := a.Recheck(watched, p); errors.Is(err, ErrToken) {
+				end(err)
+			}
+			select {
+			case <-tick.C:
+			case <-watched.Done():
+				return
+			}
+		}
+	}()
+	return watched, func() { end(context.Canceled) }
+}
