@@ -43,9 +43,7 @@ func New(cfg *Config) *Desk {
 		d.cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if d.cfg.Run == nil {
-		d.cfg.Run = func(ctx context.Context, t *tools.Tool, c tools.Call, raw json.RawMessage) (tools.Output, error) {
-			return t.Run(ctx, c, raw)
-		}
+		d.cfg.Run = Run
 	}
 	if d.cfg.NewID == nil {
 		d.cfg.NewID = rand.Text
@@ -73,8 +71,9 @@ const (
 
 // SessionConfig says who a session is and what it may do.
 type SessionConfig struct {
-	Actor workspace.Signature // whom commits and records name
-	Tools ToolSet             // default Core
+	Actor     workspace.Signature // whom commits and records name
+	Tools     ToolSet             // default Core
+	Principal string              // who was let in, in logs
 	// Grants are what it may do; nil: everything. If they name one workspace, that
 	// fixes the binding.
 	Grants *workspace.Grants

@@ -83,7 +83,8 @@ func (s *Session) admit(ctx context.Context, t *tools.Tool, r Request) (a admitt
 		return a, workspace.Errorf(workspace.Invalid, "the idempotency key is longer than %d bytes", maxKey)
 	}
 	a.call = tools.Call{Project: s.desk.cfg.Project, Progress: r.Progress, Caller: workspace.Caller{
-		Actor: s.cfg.Actor, Session: s.id, Client: clip(r.Client, maxClient), Key: r.Key, Grants: s.cfg.Grants,
+		Actor: s.cfg.Actor, Session: s.id, Client: clip(r.Client, maxClient), Key: r.Key,
+		Principal: s.cfg.Principal, Grants: s.cfg.Grants,
 	}}
 	var in struct {
 		Workspace string `json:"workspace"`

@@ -18,7 +18,7 @@ type Catalog struct {
 	Unread     Seq
 	reposAt    Seq    // of the record that Repos last changed with
 	event      string // the id of the record at Seq
-	workspaces btree.Map[ID, Listed]
+	workspaces *btree.Map[ID, Listed]
 	grants     *Grants // of whom it is for
 }
 
@@ -132,7 +132,12 @@ func (c *Catalog) setRepo(r Repo) {
 // clone returns a catalog that may be changed.
 func (c *Catalog) clone() *Catalog {
 	next := &Catalog{
-		Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, event: c.event, workspaces: *c.workspaces.Copy(),
+		Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, event: c.event,
+	}
+	if c.workspaces == nil {
+		next.workspaces = &btree.Map[ID, Listed]{}
+	} else {
+		next.workspaces = c.workspaces.Copy()
 	}
 	if next.Repos == nil {
 		next.Repos = map[RepoPath]Repo{}

@@ -47,10 +47,10 @@ func (c *Catalog) granted(g *Grants) *Catalog {
 	if g == nil {
 		return c
 	}
-	seen := c.clone()
+	seen := *c
 	seen.grants = g
 	if !g.limitsRepos() {
-		return seen
+		return &seen
 	}
 	seen.Repos = map[RepoPath]Repo{}
 	for p, r := range c.Repos {
@@ -59,7 +59,7 @@ func (c *Catalog) granted(g *Grants) *Catalog {
 			seen.Repos[p] = r
 		}
 	}
-	return seen
+	return &seen
 }
 
 // granted is what a snapshot is made of for callers of some grants.

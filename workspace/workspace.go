@@ -13,6 +13,9 @@ type Caller struct {
 	Actor   Signature
 	Session string
 	Client  string
+	// Principal names who was let in, in logs: the id of a token, for example. ""
+	// is whoever has the data directory itself.
+	Principal string
 	// Key makes a mutation idempotent: a repeat with the same key and Request, a
 	// digest of what was asked, is given the stored answer and does nothing.
 	Key     string

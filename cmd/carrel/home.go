@@ -23,6 +23,7 @@ type home struct {
 	log   *slog.Logger
 	data  *datadir.Dir
 	large *dir.Blobs
+	store *sqlite.Store
 	close []func() error // in the order of opening
 }
 
@@ -91,6 +92,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	if err != nil {
 		return err
 	}
+	h.store = store
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
 	h.close = append(h.close, h.repos.Close)

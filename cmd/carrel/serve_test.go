@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 func TestServeListensHereOnly(t *testing.T) {
 	w := newWorld(t)
 	for _, addr := range []string{"", ":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:80"} {
-		w.fails(workspace.Permission, "there is no authorization yet", "serve", "--repo", "app", "--addr", addr)
+		w.fails(workspace.Permission, "no authorization is configured", "serve", "--repo", "app", "--addr", addr)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

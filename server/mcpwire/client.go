@@ -39,9 +39,27 @@ func (f *Front) clientOf(r *http.Request) *Client {
 func (f *Front) connect(r *http.Request, at endpoint, stateless bool) *conn {
 	who := f.clientOf(r)
 	return who.Server.connect(f.room, &server.SessionConfig{
-		Actor: who.Actor, Grants: who.Grants, Workspace: at.workspace, Stateless: stateless,
+		Actor: who.Actor, Principal: who.ID, Grants: who.Grants, Workspace: at.workspace, Stateless: stateless,
 	})
 }
+
+// ClientID names who makes a request; "" is whoever is on this machine.
+func ClientID(r *http.Request) string {
+	if c, ok := r.Context().Value(clientKey{}).(*Client); ok {
+		return c.ID
+	}
+	return ""
+}
+
+// Sessions is how many clients come back by an id.
+func (f *Front) Sessions() int {
+	f.sessions.mu.Lock()
+	defer f.sessions.mu.Unlock()
+	return len(f.sessions.byKey)
+}
+
+// Streams is how many streams are open.
+func (f *Front) Streams() int { return int(f.streams.Load()) }
 
 // recheck is how often an open stream asks whether its client is still good.
 const recheck = 2 * time.Second
@@ -49,6 +67,8 @@ const recheck = 2 * time.Second
 // watch waits until a stream has to end: its client has gone or is good no longer,
 // or the server stops.
 func (f *Front) watch(r *http.Request, gone, broken <-chan struct{}) {
+	f.streams.Add(1)
+	defer f.streams.Add(-1)
 	who := f.clientOf(r)
 	var tick <-chan time.Time
 	if who.Good != nil {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -43,6 +44,7 @@ type Front struct {
 	room     *semaphore.Weighted // for requests
 	bulk     *semaphore.Weighted // for what they are longer than requestCost
 	stopping chan struct{}       // closed when streams have to end
+	streams  atomic.Int64        // that are open
 }
 
 // NewFront returns a Front whose settings are those of a Server, which serves
@@ -177,21 +179,21 @@ func Local(h http.Handler) http.Handler {
 // that a browser has from elsewhere: such a page may reach a loopback address by
 // a name that it makes resolve to it, but has to say so.
 func fromHere(r *http.Request) bool {
-	if !isLoopback(r.Host) {
+	if !IsLoopback(r.Host) {
 		return false
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isLoopback(u.Host) {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !IsLoopback(u.Host) {
 			return false
 		}
 	}
 	return true
 }
 
-// isLoopback reports whether a host, with or without a port, is this machine by a
+// IsLoopback reports whether a host, with or without a port, is this machine by a
 // name or address that nobody else decides on.
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
