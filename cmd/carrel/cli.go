@@ -72,7 +72,7 @@ func (c *cli) root() *cobra.Command {
 			"  carrel workspace list            # what the agents are working on\n" +
 			"  carrel status --workspace /agents/demo",
 	}, c.mcp(), c.serve(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
-		c.repo(), c.workspace(), c.events(), c.export(), c.fsck(), c.gc(), c.version())
+		c.repo(), c.workspace(), c.token(), c.events(), c.export(), c.fsck(), c.gc(), c.version())
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.data, "data", "", "data directory; default $CARREL_DATA, else $XDG_DATA_HOME/carrel or ~/.local/share/carrel")
 	flags.StringVar(&c.project, "project", "", "project; default the one that has the repository around the working directory, else \"default\"")

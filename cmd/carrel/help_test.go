@@ -30,6 +30,7 @@ func TestExamples(t *testing.T) {
 
 	w.demo()
 	w.carrel("call", "writeFile", "path=/repos/app/main.go", "content=one\n")
+	w.addToken("t-4k2m8qrx")
 
 	each((&cli{}).root(), func(cmd *cobra.Command) {
 		if cmd.Example == "" {
@@ -108,6 +109,7 @@ func TestCompletion(t *testing.T) {
 	w := newWorld(t)
 	w.demo()
 	w.carrel("workspace", "create", "/agents/other")
+	w.addToken("t-1")
 	tests := []struct {
 		args []string
 		want string
@@ -118,6 +120,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"workspace", "show", "/agents/d"}, "/agents/demo\n"},
 		{[]string{"status", "--workspace", "/agents/"}, "/agents/demo\n/agents/other\n"},
 		{[]string{"mcp", "--tools", ""}, "core\nall\n"},
+		{[]string{"token", "create", "--allow", ""}, "read\nwrite\ncommit\ncreate\nadmin\n"},
+		{[]string{"token", "create", "--workspace", "/agents/"}, "/agents/demo\n/agents/other\n"},
+		{[]string{"token", "revoke", ""}, "t-1\tof a test\n"},
 	}
 	for _, tt := range tests {
 		w.has(w.carrel(append([]string{"__complete"}, tt.args...)...), tt.want)

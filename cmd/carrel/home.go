@@ -17,14 +17,14 @@ import (
 
 // home is a data directory that is open, with all that stands on it.
 type home struct {
-	path  string
-	host  *workspace.Host
-	repos *mounts.Repos
-	log   *slog.Logger
-	data  *datadir.Dir
-	large *dir.Blobs
-	store *sqlite.Store
-	close []func() error // in the order of opening
+	path   string
+	host   *workspace.Host
+	repos  *mounts.Repos
+	tokens workspace.Tokens
+	log    *slog.Logger
+	data   *datadir.Dir
+	large  *dir.Blobs
+	close  []func() error // in the order of opening
 }
 
 // homeOptions say how a data directory is used.
@@ -92,7 +92,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	if err != nil {
 		return err
 	}
-	h.store = store
+	h.tokens = store
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
 	h.close = append(h.close, h.repos.Close)

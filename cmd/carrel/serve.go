@@ -178,7 +178,7 @@ func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
 	if f.url == "" {
 		guard.Host = func(string) bool { return true } // whatever reaches it
 	}
-	let := &auth.Config{Tokens: h.store}
+	let := &auth.Config{Tokens: h.tokens}
 	if f.issuer.URL != "" {
 		f.issuer.Log = h.log
 		issuer, err := auth.NewIssuer(&f.issuer)
