@@ -80,7 +80,8 @@ func (c *cli) tokenCreate() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.allow, "allow", nil, "what it allows: read, write, commit, create (make and delete workspaces), admin (everything)")
 	flags.StringArrayVar(&f.workspaces, "workspace", nil, "pattern of workspaces that it is for; repeatable; default all")
-	flags.StringArrayVar(&f.repos, "repo", nil, "PATTERN=POLICY: repos that it is for, and commit-to-main, branch, read-only or none; repeatable;\ndefault all, with the policy that each has")
+	flags.StringArrayVar(&f.repos, "repo", nil, "PATTERN=POLICY: repos that it is for, and commit-to-main, branch, read-only or none;\n"+
+		"repeatable; default all, with the policy that each has")
 	flags.StringVar(&f.expires, "expires", defaultExpiry, "when it expires: after a time such as 30d or 12h, at a time such as 2036-01-01T00:00:00Z, or never")
 	flags.StringVar(&f.name, "name", "", "what it is for; commits and events made with it name it")
 	if err := cmd.MarkFlagRequired("allow"); err != nil {

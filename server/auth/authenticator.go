@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -24,9 +23,7 @@ type Verifier interface {
 type Config struct {
 	Tokens workspace.Tokens // nil: no capability tokens
 	Issuer *Issuer          // nil: no JWTs
-	// Every is how often Watch asks; default 5 seconds.
-	Every time.Duration
-	Now   func() time.Time // default: time.Now
+	Now    func() time.Time // default: time.Now
 }
 
 // Authenticator tells capability tokens and JWTs apart by their form and verifies
@@ -38,9 +35,6 @@ var _ Verifier = (*Authenticator)(nil)
 // New returns an Authenticator.
 func New(cfg *Config) *Authenticator {
 	a := &Authenticator{*cfg}
-	if a.cfg.Every == 0 {
-		a.cfg.Every = 5 * time.Second
-	}
 	if a.cfg.Now == nil {
 		a.cfg.Now = time.Now
 	}
@@ -62,8 +56,9 @@ func (a *Authenticator) Verify(ctx context.Context, bearer string) (*Principal, 
 	return a.cfg.Issuer.verify(ctx, bearer)
 }
 
-// Recheck reports whether a principal is still let in: ErrToken once it is revoked or
-// has expired. A JWT cannot be revoked.
+// Recheck reports whether a principal is still let in, for what stays open for long:
+// ErrToken once it is revoked or has expired. A JWT cannot be revoked. Other errors are
+// those of the store, which could not be asked.
 func (a *Authenticator) Recheck(ctx context.Context, p *Principal) error {
 	if !p.Expires.IsZero() && !a.cfg.Now().Before(p.Expires) {
 		return refuse(whyExpired, p.ID, nil)
@@ -73,27 +68,4 @@ func (a *Authenticator) Recheck(ctx context.Context, p *Principal) error {
 	}
 	_, err := a.good(ctx, p.hash)
 	return err
-}
-
-// Watch returns a context for what p keeps open, a stream for example: it ends once
-// Recheck refuses p, with that error as its cause. That is asked every Config.Every.
-// While the store cannot be asked, the context lives on. The caller calls cancel when
-// it is done.
-func (a *Authenticator) Watch(ctx context.Context, p *Principal) (watched context.Context, cancel context.CancelFunc) {
-	watched, end := context.WithCancelCause(ctx)
-	go func() {
-		tick := time.NewTicker(a.cfg.Every)
-		defer tick.Stop()
-		for {
-			if err := a.Recheck(watched, p); errors.Is(err, ErrToken) {
-				end(err)
-			}
-			select {
-			case <-tick.C:
-			case <-watched.Done():
-				return
-			}
-		}
-	}()
-	return watched, func() { end(context.Canceled) }
 }

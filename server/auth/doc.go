@@ -22,7 +22,7 @@
 //
 // Nothing is cached. Each request looks its token up in the store, which sees what
 // any process has committed: what is revoked is refused from the next request on,
-// whoever revoked it. What is open for long asks again, see [Authenticator.Watch].
+// whoever revoked it. What is open for long asks again, see [Authenticator.Recheck].
 //
 // # JWTs
 //

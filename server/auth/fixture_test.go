@@ -207,7 +207,7 @@ func newWorld(t *testing.T, configure func(*auth.IssuerConfig)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.auth = auth.New(&auth.Config{Tokens: w.store, Issuer: trusted, Now: w.clock.now, Every: time.Millisecond})
+	w.auth = auth.New(&auth.Config{Tokens: w.store, Issuer: trusted, Now: w.clock.now})
 	return w
 }
 

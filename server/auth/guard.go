@@ -125,7 +125,9 @@ func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errNone): // how every client of OAuth begins
 		level = slog.LevelDebug
 	}
-	g.cfg.Log.Log(r.Context(), level, "request refused", append(Why(err), slog.Int("status", a.status), slog.String("path", cut(r.URL.Path, 300)), slog.String("remote", r.RemoteAddr))...)
+	// The path, and not the query: there may be a token in it.
+	attrs := append(Why(err), slog.Int("status", a.status), slog.String("path", cut(r.URL.Path, 300)), slog.String("remote", r.RemoteAddr))
+	g.cfg.Log.Log(r.Context(), level, "request refused", attrs...)
 	g.write(w, r, a)
 }
 

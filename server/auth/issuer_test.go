@@ -141,6 +141,7 @@ func TestForged(t *testing.T) {
 		"a logout token":                   w.signer.sign(t, map[jose.HeaderKey]any{"typ": "logout+jwt"}, w.claims(nil)),
 		"a type that is no text":           w.signer.sign(t, map[jose.HeaderKey]any{"typ": 1}, w.claims(nil)),
 		"another audience":                 w.jwt(map[string]any{"aud": []string{"https://elsewhere.example", audience + "/x"}}),
+		"an empty audience":                w.jwt(map[string]any{"aud": []string{}}),
 		"no audience":                      w.jwt(map[string]any{"aud": nil}),
 		"an audience by another name":      w.jwt(map[string]any{"aud": nil, "AUD": audience}),
 		"another issuer":                   w.jwt(map[string]any{"iss": "https://elsewhere.example"}),

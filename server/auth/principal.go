@@ -2,6 +2,10 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -23,7 +27,7 @@ const (
 type Principal struct {
 	// ID names the principal in logs and records: the id of its token, or issuer and
 	// subject with # between them. It is no secret. Two JWTs of one subject have the
-	// same, and may have different grants.
+	// same, and may have different grants: see Standing.
 	ID      string
 	Kind    Kind
 	Actor   workspace.Signature // whom commits and events name
@@ -36,6 +40,18 @@ type Principal struct {
 
 // LogValue is the principal as logs have it.
 func (p *Principal) LogValue() slog.Value { return slog.StringValue(p.ID) }
+
+// Standing is the same for two principals only if they are one, in the same project
+// and with the same grants. What was opened with one bearer, a session for example, may
+// be used with another only then.
+func (p *Principal) Standing() string {
+	grants, err := json.Marshal(p.Grants)
+	if err != nil {
+		panic("auth: grants always encode: " + err.Error())
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %q %s", p.Kind, p.ID, p.Project, grants))
+	return hex.EncodeToString(sum[:16])
+}
 
 type principalKey struct{}
 

@@ -178,33 +178,24 @@ func TestRecheck(t *testing.T) {
 	check("expired", nil)
 }
 
-func TestWatch(t *testing.T) {
+// TestStanding tells apart what one bearer must not take over from another.
+func TestStanding(t *testing.T) {
 	w := newWorld(t, nil)
-	m, long := w.token(nil), w.token(func(tok *workspace.Token) { tok.Expires = time.Time{} })
-	revoked, cancel := w.auth.Watch(t.Context(), w.good(m.Bearer))
-	defer cancel()
-	expiring, cancel := w.auth.Watch(t.Context(), w.good(w.jwt(nil)))
-	defer cancel()
-	living, cancel := w.auth.Watch(t.Context(), w.good(long.Bearer))
-	w.revoke(m)
-	<-revoked.Done()
-	if err := context.Cause(revoked); !errors.Is(err, auth.ErrToken) {
-		t.Errorf("revoked: got %v", err)
+	scopes := func(s string) string { return w.good(w.jwt(map[string]any{"scope": s})).Standing() }
+	base := scopes("carrel:read carrel:write carrel:repo:a=none")
+	w.clock.pass(time.Minute)
+	if again := scopes("carrel:repo:a=none openid carrel:write carrel:read"); again != base {
+		t.Error("another token with the same scopes is another")
 	}
-	if err := expiring.Err(); err != nil {
-		t.Errorf("before it expires: got %v", context.Cause(expiring))
-	}
-	w.clock.pass(time.Hour)
-	<-expiring.Done()
-	if err := context.Cause(expiring); !errors.Is(err, auth.ErrToken) {
-		t.Errorf("expired: got %v", err)
-	}
-	if living.Err() != nil {
-		t.Errorf("of a token that is good: got %v", context.Cause(living))
-	}
-	cancel()
-	<-living.Done()
-	if err := context.Cause(living); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got %v", err)
+	for name, other := range map[string]string{
+		"fewer verbs":     scopes("carrel:read carrel:repo:a=none"),
+		"another project": scopes("carrel:read carrel:write carrel:repo:a=none carrel:project:q"),
+		"more repos":      scopes("carrel:read carrel:write"),
+		"another subject": w.good(w.jwt(map[string]any{"scope": "carrel:read carrel:write carrel:repo:a=none", "sub": "eve"})).Standing(),
+		"a token":         w.good(w.token(nil).Bearer).Standing(),
+	} {
+		if other == base {
+			t.Errorf("%s: the same", name)
+		}
 	}
 }
