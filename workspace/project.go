@@ -329,6 +329,9 @@ func (p *Project) stamp(c Caller, e Event) Event {
 	}
 	e.ID, e.At = p.host.cfg.NewID(), p.host.cfg.Now().UTC()
 	e.Actor, e.Session, e.Client = c.Actor.Name, c.Session, c.Client
+	if c.Principal != "" { // names are chosen, and several may have one
+		e.Actor += " [" + c.Principal + "]"
+	}
 	return e
 }
 

@@ -13,7 +13,7 @@ type Caller struct {
 	Actor   Signature
 	Session string
 	Client  string
-	// Principal names who was let in, in logs: the id of a token, for example. ""
+	// Principal names who was let in, in logs and records: the id of a token, for example. ""
 	// is whoever has the data directory itself.
 	Principal string
 	// Key makes a mutation idempotent: a repeat with the same key and Request, a

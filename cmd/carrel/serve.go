@@ -46,7 +46,7 @@ func (c *cli) serve() *cobra.Command {
 			"or by the issuer, which also says which project it is for: all projects of the data directory are served.",
 		Example: "  carrel serve\n" +
 			"  carrel serve --repo app --repo lib=lib.git#main\n" +
-			"  carrel serve --addr :7717 --tokens --tls-cert cert.pem --tls-key key.pem --url https://carrel.example.com\n" +
+			"  carrel serve --addr :7717 --tokens --url https://carrel.example.com\n" +
 			"  carrel serve --oidc-issuer https://login.example.com --oidc-audience https://carrel.example.com/mcp",
 		Args: usageArgs(cobra.NoArgs, "serve takes no arguments, only flags"),
 		RunE: c.does(func(ctx context.Context, _ []string) error { return c.serveHTTP(ctx, f) }),

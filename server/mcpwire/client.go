@@ -1,6 +1,7 @@
 package mcpwire
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -11,10 +12,13 @@ import (
 
 // Client is who makes a request over HTTP, as whoever let it in knows it.
 type Client struct {
-	ID     string              // names it in records and logs; no secret
-	Actor  workspace.Signature // whom its commits name
-	Grants *workspace.Grants   // what it may do; nil: everything
-	Server *Server             // of its project
+	ID string // names it in records and logs; no secret
+	// Standing is who it is with all that it may do: a session that one began is
+	// known to nobody of another standing. Default: ID.
+	Standing string
+	Actor    workspace.Signature // whom its commits name
+	Grants   *workspace.Grants   // what it may do; nil: everything
+	Server   *Server             // of its project
 	// Good reports why what let it in does so no longer: it was revoked, or has
 	// expired. Streams that are open are ended then. Nil: it stays good.
 	Good func(ctx context.Context) error
@@ -34,6 +38,9 @@ func (f *Front) clientOf(r *http.Request) *Client {
 	}
 	return &Client{Actor: f.server.cfg.Actor, Server: f.server}
 }
+
+// standing is what keys a client's sessions.
+func (c *Client) standing() string { return cmp.Or(c.Standing, c.ID) }
 
 // connect begins a session for who makes a request.
 func (f *Front) connect(r *http.Request, at endpoint, stateless bool) *conn {

@@ -135,7 +135,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ok = ok && (bound == "" || bound == fixed)
 		bound = fixed
 	}
-	at := endpoint{door, bound, f.clientOf(r).ID}
+	at := endpoint{door, bound, f.clientOf(r).standing()}
 	switch {
 	case !ok:
 		http.NotFound(w, r)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -129,8 +130,14 @@ func (s *Server) protected(next http.Handler) http.Handler {
 			return
 		}
 		ctx := mcpwire.WithClient(r.Context(), &mcpwire.Client{
-			ID: p.ID, Actor: p.Actor, Grants: p.Grants, Server: project,
-			Good: func(ctx context.Context) error { return s.cfg.Auth.Recheck(ctx, p) },
+			ID: p.ID, Standing: p.Standing(), Actor: p.Actor, Grants: p.Grants, Server: project,
+			Good: func(ctx context.Context) error {
+				// A store that cannot be asked now is no reason to end what is open.
+				if err := s.cfg.Auth.Recheck(ctx, p); errors.Is(err, auth.ErrToken) {
+					return err
+				}
+				return nil
+			},
 		})
 		next.ServeHTTP(w, r.WithContext(ctx))
 	}))
