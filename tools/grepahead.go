@@ -37,6 +37,22 @@ type looked struct {
 	panicked any
 }
 
+type crowdedKey struct{}
+
+// Crowded returns a context for a call beside which others wait: it takes one
+// processor, however many there are.
+func Crowded(ctx context.Context) context.Context {
+	return context.WithValue(ctx, crowdedKey{}, true)
+}
+
+// lookers is how many processors a search takes.
+func lookers(ctx context.Context) int {
+	if ctx.Value(crowdedKey{}) != nil {
+		return 1
+	}
+	return min(runtime.GOMAXPROCS(0), mostLookers)
+}
+
 // lookAhead looks at files, several at once.
 func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
 	var next atomic.Int64
@@ -50,7 +66,7 @@ func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
 		}
 	}
 	var others sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), mostLookers, len(batch)) - 1 {
+	for range min(lookers(ctx), len(batch)) - 1 {
 		others.Go(look)
 	}
 	look()

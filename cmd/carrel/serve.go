@@ -152,10 +152,11 @@ func (c *cli) hosted(ctx context.Context, h *home, f *serveFlags) (*offer, error
 // web wires the server.
 func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
 	metrics := web.NewMetrics(buildVersion().Version)
+	run := metrics.Runner(server.Logged(h.log, server.NewTurns(0).Runner(server.Run)))
 	all := &projects{home: h, make: func(p *workspace.Project) *mcpwire.Server {
 		cfg := &mcpwire.Config{
 			Project: p, Tools: f.tools, Names: f.names, Version: buildVersion().Version, Log: h.log,
-			Run: metrics.Runner(server.Logged(h.log, server.Run)),
+			Run: run,
 		}
 		if p == o.project {
 			cfg.Notes = o.instructions(c.dir)

@@ -166,7 +166,7 @@ func rows() []row {
 	var all []row
 	for _, some := range [][]row{
 		readRows(), processRows(), stdioRows(), workspaceRows(), statusRows(), commitRows(),
-		searchRows(), writeRows(), memoryRows(), largeRows(),
+		searchRows(), writeRows(), fairRows(), memoryRows(), largeRows(),
 	} {
 		all = append(all, some...)
 	}
