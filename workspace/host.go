@@ -97,6 +97,7 @@ type Host struct {
 
 	checkouts checkouts
 	recent    recentBodies
+	watchers  watchers
 }
 
 // NewHost returns a Host over the stores of cfg.
@@ -196,12 +197,14 @@ func (h *Host) stepOver(ctx context.Context, damage error) error {
 		p.reread(ctx)
 	}
 	h.position = end
+	h.watchers.tell(Record{})
 	return nil
 }
 
 // handOn gives records to the loaded streams that they belong to.
 func (h *Host) handOn(ctx context.Context, records []Record) error {
 	for _, r := range records {
+		h.watchers.tell(r)
 		h.mu.Lock()
 		p := h.projects[r.Stream.Project]
 		h.mu.Unlock()
@@ -268,6 +271,7 @@ func (h *Host) appendDurably(ctx context.Context, batches []Batch, bodies []Body
 		}
 		if err == nil {
 			h.recent.add(bodies)
+			h.watchers.wake()
 		}
 		return records, err
 	}
@@ -326,5 +330,6 @@ func (h *Host) outcome(ctx context.Context, batches []Batch, cause error) ([]Rec
 			records = append(records, r)
 		}
 	}
+	h.watchers.wake()
 	return records, nil
 }
