@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"carrel.dev/workspace"
@@ -42,7 +41,7 @@ func (o ReadFileBytesOut) Render() Rendering {
 		text += fmt.Sprintf("; next offset %d", o.NextOffset)
 	}
 	return Rendering{Text: text, Data: &Data{
-		URI: fileURI(o.Path, o.Workspace), MIME: http.DetectContentType(o.data), Bytes: o.data,
+		URI: URI{Path: workspace.Path(o.Path), Workspace: workspace.ID(o.Workspace)}.String(), MIME: http.DetectContentType(o.data), Bytes: o.data,
 	}}
 }
 
@@ -90,11 +89,6 @@ func ReadFileBytes(ctx context.Context, w *workspace.Workspace, in ReadFileBytes
 		out.NextOffset = end
 	}
 	return out, nil
-}
-
-// fileURI is the address of a file in a workspace.
-func fileURI(path, ws string) string {
-	return (&url.URL{Scheme: "carrel", Path: path, RawQuery: url.Values{"ws": {ws}}.Encode()}).String()
 }
 
 // WriteFileBytesIn are the arguments of writeFileBytes.
