@@ -34,6 +34,7 @@ type Desk struct {
 	byName map[string]*tools.Tool
 	// named are the tools whose results name their workspace themselves.
 	named map[*tools.Tool]bool
+	watch watch
 }
 
 // New returns a Desk.
@@ -48,6 +49,7 @@ func New(cfg *Config) *Desk {
 	if d.cfg.NewID == nil {
 		d.cfg.NewID = rand.Text
 	}
+	d.watch.desk, d.watch.wake, d.watch.views = d, make(chan struct{}, 1), map[*Session]map[*view]struct{}{}
 	for _, t := range d.tools {
 		d.named[t] = hasWorkspace(t.Out)
 		for _, s := range [...]Spelling{Dotted, Underscore} {

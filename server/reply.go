@@ -57,18 +57,25 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 	return r
 }
 
-// failed makes the reply of an error. What nobody classified is logged under an
-// id, and the client is told no more than that.
+// failed makes the reply of an error.
 func (v voice) failed(t *tools.Tool, err error) Reply {
-	name := v.spelling.Of(t.Name)
+	kind, text := v.explain(t.Name, err)
+	return Reply{Code: kind, Text: []string{text}}
+}
+
+// explain puts the error of an operation, which a tool of that name or another
+// thing does, in words: the sentence, and below it what to do. What nobody
+// classified is logged under an id, and the client is told no more than that.
+func (v voice) explain(op string, err error) (workspace.Kind, string) {
+	name := v.spelling.Of(op)
 	kind := workspace.KindOf(err)
 	if kind == workspace.Internal {
 		id := v.session.desk.cfg.NewID()
-		v.session.desk.cfg.Log.Error("a call failed inside", "id", id, "tool", t.Name, "session", v.session.id, "err", err)
-		return Reply{Code: kind, Text: []string{name + ": internal error, logged under the id " + id}}
+		v.session.desk.cfg.Log.Error("a call failed inside", "id", id, "tool", op, "session", v.session.id, "err", err)
+		return kind, name + ": internal error, logged under the id " + id
 	}
 	text := err.Error()
-	if rest, ok := strings.CutPrefix(text, t.Name); ok {
+	if rest, ok := strings.CutPrefix(text, op); ok {
 		text = name + rest
 	}
 	// Below the first line an error may show the content of a file.
@@ -79,7 +86,7 @@ func (v voice) failed(t *tools.Tool, err error) Reply {
 			text += "\n" + more
 		}
 	}
-	return Reply{Code: kind, Text: []string{bound(text, v.session.desk.cfg.Project.Host().Limits().ResultBytes)}}
+	return kind, bound(text, v.session.desk.cfg.Project.Host().Limits().ResultBytes)
 }
 
 // compact encodes without the escapes that encoding/json adds for HTML.

@@ -38,8 +38,19 @@ const (
 // ID names the session in records.
 func (s *Session) ID() string { return s.id }
 
-// Close ends the session: what it was served is forgotten.
-func (s *Session) Close() { s.desk.cfg.Project.EndSession(s.id) }
+// Close ends the session: what it was served is forgotten, and what it watches is
+// watched no more.
+func (s *Session) Close() {
+	s.desk.watch.drop(s)
+	s.desk.cfg.Project.EndSession(s.id)
+}
+
+// caller is who asks on behalf of the session, by the program of a client.
+func (s *Session) caller(client string) workspace.Caller {
+	return workspace.Caller{
+		Actor: s.cfg.Actor, Session: s.id, Client: clip(client, maxClient), Principal: s.cfg.Principal, Grants: s.cfg.Grants,
+	}
+}
 
 // Call runs a tool. Whatever goes wrong is a Reply with a Code; a tool that the
 // session does not have is Invalid, and Tool tells beforehand.
@@ -65,6 +76,7 @@ func (s *Session) Call(ctx context.Context, r Request) (reply Reply) {
 	note := ""
 	if Binds(t) {
 		note = s.binding.took(a.call.Workspace, a.rebind)
+		s.desk.watch.rebound(s)
 	}
 	return v.succeeded(t, out, a.call.Workspace, note)
 }
@@ -82,10 +94,8 @@ func (s *Session) admit(ctx context.Context, t *tools.Tool, r Request) (a admitt
 	if len(r.Key) > maxKey {
 		return a, workspace.Errorf(workspace.Invalid, "the idempotency key is longer than %d bytes", maxKey)
 	}
-	a.call = tools.Call{Project: s.desk.cfg.Project, Progress: r.Progress, Caller: workspace.Caller{
-		Actor: s.cfg.Actor, Session: s.id, Client: clip(r.Client, maxClient), Key: r.Key,
-		Principal: s.cfg.Principal, Grants: s.cfg.Grants,
-	}}
+	a.call = tools.Call{Project: s.desk.cfg.Project, Progress: r.Progress, Caller: s.caller(r.Client)}
+	a.call.Caller.Key = r.Key
 	var in struct {
 		Workspace string `json:"workspace"`
 	}
@@ -105,10 +115,17 @@ func (s *Session) admit(ctx context.Context, t *tools.Tool, r Request) (a admitt
 		a.call.Workspace = s.binding.now()
 		return a, nil
 	}
-	if a.call.Workspace, err = s.binding.resolve(named); err == nil && a.call.Workspace == "" {
+	a.call.Workspace, err = s.acts(ctx, named)
+	return a, err
+}
+
+// acts returns the workspace that is acted on where one is named, "" for none.
+func (s *Session) acts(ctx context.Context, named workspace.ID) (workspace.ID, error) {
+	id, err := s.binding.resolve(named)
+	if err == nil && id == "" {
 		err = s.unbound(ctx)
 	}
-	return a, err
+	return id, err
 }
 
 // admitOwn is admit for a tool that names its workspace by its argument `path`.
