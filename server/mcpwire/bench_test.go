@@ -24,7 +24,12 @@ import (
 // the files given.
 func newProject(t *testing.T, files map[string]string) *workspace.Project {
 	t.Helper()
-	ctx := context.Background()
+	return newProjectOn(t, memory.New(nil), newRepo(t, files))
+}
+
+// newRepo returns the directory of a repository.
+func newRepo(t *testing.T, files map[string]string) string {
+	t.Helper()
 	root := t.TempDir()
 	dir := filepath.Join(root, "app.git")
 	git(t, "", "init", "-q", "--bare", "-b", "main", dir)
@@ -42,8 +47,14 @@ func newProject(t *testing.T, files map[string]string) *workspace.Project {
 	git(t, clone, "add", "-A")
 	git(t, clone, "commit", "-qm", "first")
 	git(t, clone, "push", "-q", "origin", "HEAD:main")
+	return dir
+}
 
-	store, repos := memory.New(nil), mounts.New(&mounts.Config{ManagedRoot: root})
+// newProjectOn returns a project with a repo as a process of its own has it.
+func newProjectOn(t *testing.T, store *memory.Store, dir string) *workspace.Project {
+	t.Helper()
+	ctx := context.Background()
+	repos := mounts.New(&mounts.Config{ManagedRoot: filepath.Dir(dir)})
 	host, err := workspace.NewHost(ctx, &workspace.Config{
 		Store: store, Blobs: store, Trees: repos, Committer: repos, Ignorer: repos, DataID: "test",
 	})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"carrel.dev/server"
 )
 
 // sink is where what belongs to a call goes, in the order in which it is given:
@@ -31,9 +33,12 @@ type call struct {
 	turn    chan struct{}   // closed once the call is over, if others wait for it
 
 	silent atomic.Bool // cancelled: nobody waits for the answer
-	// unknown is what is said of a tool that the session does not have. Only the
-	// goroutine that handles the call uses it.
-	unknown string
+	// Only the goroutine that handles the call uses what follows, up to mu.
+	unknown string                   // what is said of a tool that the session does not have
+	uri     string                   // of the resource that it is about
+	cursor  string                   // of the list that it asks for
+	asked   server.Asked             // of one that subscribes
+	failed  *mcp.JSONRPCErrorDetails // what it is answered with, whatever mcp-go says
 
 	mu   sync.Mutex // guards what follows, and that progress is sent before the answer
 	over bool       // nothing is notified any more
@@ -77,13 +82,21 @@ func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
 	if k.message.method == string(mcp.MethodInitialize) && c.isGreeted() {
 		return (&refusal{k.message.id, mcp.INVALID_REQUEST, "initialize was answered before: begin another connection"}).response()
 	}
-	p := &peer{id: c.session.ID(), notes: make(chan mcp.JSONRPCNotification, 16)}
+	p := &peer{id: c.session.ID(), notes: make(chan mcp.JSONRPCNotification, 16), call: k, subs: c.subs}
 	ctx = context.WithValue(c.server.mcp.WithContext(ctx, p), callKey{}, k)
+	p.ctx = func() context.Context { return ctx }
+	if k.message.method == methodListen {
+		p.subs = newSubscriptions(c.session)
+		defer k.listen(p)()
+	}
 	response = c.server.mcp.HandleMessage(ctx, k.message.raw)
 	if k.unknown != "" {
 		response = (&refusal{code: mcp.INVALID_PARAMS, text: k.unknown}).response()
 	}
 	response = addressed(response, k.message)
+	if k.failed != nil {
+		response = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(k.message.id), Error: *k.failed}
+	}
 	for {
 		select {
 		case n := <-p.notes:
@@ -145,8 +158,12 @@ func (k *call) progress(token mcp.ProgressToken) func(done, total float64, text 
 // peer is the client as mcp-go sees it while it handles one request: what is
 // notified then goes out before the response.
 type peer struct {
-	id    string
-	notes chan mcp.JSONRPCNotification
+	id     string
+	notes  chan mcp.JSONRPCNotification
+	call   *call
+	subs   *subscriptions         // that the request changes
+	ctx    func() context.Context // of the request, which mcp-go does not hand on
+	filter mcp.SubscriptionFilter
 }
 
 var _ mcpserver.ClientSession = (*peer)(nil)

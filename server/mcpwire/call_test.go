@@ -132,7 +132,7 @@ func TestPanicIsContained(t *testing.T) {
 	}
 }
 
-// Nothing can be subscribed to yet, which is said and not waited for.
+// Tools never change, which is said and not waited for.
 func TestListenToNothing(t *testing.T) {
 	r := connect(t, &mcpwire.Config{Project: newProject(t, map[string]string{"a": "a\n"})})
 	r.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{` +

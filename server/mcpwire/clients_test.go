@@ -61,7 +61,8 @@ func greet(t *testing.T, over transport.Interface, name, version string) *client
 	if res.ServerInfo.Name != "carrel" || !strings.Contains(res.Instructions, "/repos/app") {
 		t.Errorf("greeted with %+v", res)
 	}
-	if c := res.Capabilities; c.Tools == nil || c.Resources != nil || c.Prompts != nil || c.Logging != nil || c.Roots != nil || c.Sampling != nil || c.Tools.ListChanged {
+	if c := res.Capabilities; c.Tools == nil || c.Resources == nil || !c.Resources.Subscribe || !c.Resources.ListChanged ||
+		c.Prompts == nil || c.Prompts.ListChanged || c.Completions == nil || c.Logging != nil || c.Roots != nil || c.Sampling != nil || c.Tools.ListChanged {
 		t.Errorf("the capabilities are %+v", c)
 	}
 	return c

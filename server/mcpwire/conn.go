@@ -26,6 +26,8 @@ type conn struct {
 	work      chan func()         // takes a job while somebody waits for one
 	gone      chan struct{}       // closed by end
 	over      chan struct{}       // closed once the client is gone and nothing of it runs
+	subs      *subscriptions      // of the session
+	carrying  sync.Once           // what changes goes out on the stream
 
 	mu       sync.Mutex // guards what follows
 	client   string
@@ -53,6 +55,8 @@ func (s *Server) connect(room *semaphore.Weighted, session *server.SessionConfig
 		turn:     make(chan struct{}),
 	}
 	close(c.turn)
+	c.subs = newSubscriptions(c.session)
+	c.subs.start = c.carryOnStream
 	return c
 }
 
@@ -158,6 +162,10 @@ func (c *conn) start(ctx context.Context, m message, over func()) {
 	if k == nil {
 		over()
 		return
+	}
+	if m.method == methodListen { // it takes no room while it waits
+		over = sync.OnceFunc(over)
+		over()
 	}
 	var ready mcp.JSONRPCMessage
 	if m.method == string(mcp.MethodInitialize) {

@@ -25,6 +25,25 @@
 // valid call. An error never has structuredContent, which validating clients
 // would hold against the schema of the result and so hide the reason.
 //
+// Resources are read through a session as tools are called. mcp-go knows of one, as
+// which every address is read, since its matching of templates does not take all
+// that are valid, and all errors of its handlers become -32603: here one that is not
+// there is -32002, and since 2026-07-28 -32602, as their revisions have it. A text is
+// bounded as bytes are, by 1 MiB, and refused beyond: a resource has no pages, and
+// half a file must not pass for one.
+//
+// mcp-go delivers no notifications/resources/updated. What it subscribes to is
+// watched by the session, and put into an outbox of the session, or of the request
+// subscriptions/listen, which holds each change once until its stream takes it. So a
+// client that reads slowly delays nobody, what happens between two streams is told
+// on the next, and what a broken stream may have lost is told again: one notification
+// too many costs a read, one too few leaves a client with what is no longer so.
+// Sessions are told of changes of the list of resources once they have asked for it;
+// to watch for those who never do would cost, and be of no use.
+//
+// A completion of a path is percent-encoded, since {+path} leaves it as it is: so
+// expanding the template by RFC 6570 gives the address of that file whatever its name.
+//
 // Hosts show a model either the text or the structured content of a result, and
 // never reliably both, so the text says it all. Known hosts of language models
 // are spared the second copy and its schemas. They are known by the name that

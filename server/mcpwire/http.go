@@ -242,10 +242,10 @@ func (f *Front) receive(w http.ResponseWriter, r *http.Request) (m message, rele
 		return message{}, nil, false // the client is gone
 	}
 	m, bulk, ok := f.read(w, r)
-	release = func() {
+	release = sync.OnceFunc(func() {
 		f.room.Release(requestCost)
 		f.bulk.Release(bulk)
-	}
+	})
 	if !ok {
 		release()
 	}

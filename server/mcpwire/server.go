@@ -78,6 +78,7 @@ func New(cfg *Config) *Server {
 	for _, t := range s.desk.Tools() {
 		s.mcp.AddTool(mcp.Tool{Name: t.Name}, s.call)
 	}
+	s.offer(hooks)
 	return s
 }
 

@@ -23,6 +23,9 @@ func (f *Front) streamable(w http.ResponseWriter, r *http.Request, at endpoint) 
 		m, release, ok := f.receive(w, r)
 		if ok {
 			defer release()
+			if m.method == methodListen { // it takes no room while it waits
+				release()
+			}
 			f.post(w, r, at, m)
 		}
 		return
@@ -121,6 +124,9 @@ func (f *Front) postStateless(w http.ResponseWriter, r *http.Request, at endpoin
 			return
 		}
 		c := f.connect(r, at, true)
+		if m.method == methodListen {
+			go func() { f.watch(r, c.gone, nil); c.end() }()
+		}
 		defer c.end()
 		c.reply(r.Context(), w, r, m)
 	}
@@ -149,8 +155,8 @@ func misfit(h http.Header, m message) *refusal {
 	return nil
 }
 
-// listen is the stream of what belongs to no request. There is nothing to send on
-// it yet; a client that waits there keeps its session.
+// listen is the stream of what belongs to no request. A client that waits there
+// keeps its session.
 func (f *Front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 	if !accepts(r, eventStream) {
 		refuse(w, http.StatusNotAcceptable, "the client must accept "+eventStream)
@@ -164,6 +170,7 @@ func (f *Front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 	out := newEvents(w)
 	defer out.close()
 	out.open()
+	defer c.carry(out)()
 	f.watch(r, c.gone, out.broken)
 }
 

@@ -62,7 +62,7 @@ func newLimiter(l Limits, m *Metrics, now func() time.Time) *limiter {
 // wrap lets requests through that are within the limits of who makes them.
 func (l *limiter) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		leave, why, wait := l.enter(mcpwire.ClientID(r), r.Method == http.MethodGet)
+		leave, why, wait := l.enter(mcpwire.ClientID(r), mcpwire.IsStream(r))
 		if leave == nil {
 			l.metrics.limited(why)
 			w.Header().Set("Connection", "close") // nobody reads the body
