@@ -15,6 +15,17 @@ type client interface {
 	// call calls a tool, and asks for progress; with reports there has to be some.
 	// An error is one of the protocol, or a result that the client refuses.
 	call(ctx context.Context, name string, args any, reports bool) (called, error)
+	// resources lists the addresses of what there is to read.
+	resources(ctx context.Context) ([]string, error)
+	// read reads a resource that is text.
+	read(ctx context.Context, uri string) (string, error)
+	// subscribe subscribes to a resource, and updated waits until it has changed.
+	subscribe(ctx context.Context, uri string) error
+	updated(ctx context.Context, uri string) error
+	// complete completes the path of the template of files in a workspace.
+	complete(ctx context.Context, path, ws string) ([]string, error)
+	// prompt returns the text of a prompt.
+	prompt(ctx context.Context, name string, args map[string]string) (string, error)
 	close() error
 }
 

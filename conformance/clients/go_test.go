@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,9 +16,10 @@ import (
 // goSession is the official Go SDK's client.
 type goSession struct {
 	*mcp.ClientSession
-	mu       sync.Mutex // guards progress
+	mu       sync.Mutex // guards progress and updates
 	progress map[any][]float64
 	calls    int
+	updates  []string // URIs
 }
 
 func goClient(t *testing.T, at address) client {
@@ -28,6 +30,11 @@ func goClient(t *testing.T, at address) client {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.progress[r.Params.ProgressToken] = append(s.progress[r.Params.ProgressToken], r.Params.Progress)
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.updates = append(s.updates, r.Params.URI)
 		},
 	})
 	var via mcp.Transport
@@ -87,6 +94,71 @@ func (s *goSession) take(token string) []float64 {
 	all := s.progress[token]
 	delete(s.progress, token)
 	return all
+}
+
+func (s *goSession) resources(ctx context.Context) (uris []string, err error) {
+	list, err := s.ListResources(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list.Resources {
+		uris = append(uris, r.URI)
+	}
+	return uris, nil
+}
+
+func (s *goSession) read(ctx context.Context, uri string) (string, error) {
+	res, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return "", err
+	}
+	return res.Contents[0].Text, nil
+}
+
+func (s *goSession) subscribe(ctx context.Context, uri string) error {
+	return s.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+}
+
+func (s *goSession) updated(_ context.Context, uri string) error {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if s.takeUpdate(uri) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("nobody was told of %s", uri)
+		}
+	}
+}
+
+// takeUpdate reports whether a resource was told of, once for each time.
+func (s *goSession) takeUpdate(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.updates, uri)
+	if i >= 0 {
+		s.updates = slices.Delete(s.updates, i, i+1)
+	}
+	return i >= 0
+}
+
+func (s *goSession) complete(ctx context.Context, path, ws string) ([]string, error) {
+	res, err := s.Complete(ctx, &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: template},
+		Argument: mcp.CompleteParamsArgument{Name: "path", Value: path},
+		Context:  &mcp.CompleteContext{Arguments: map[string]string{"ws": ws}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res.Completion.Values, nil
+}
+
+func (s *goSession) prompt(ctx context.Context, name string, args map[string]string) (string, error) {
+	res, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
+	if err != nil {
+		return "", err
+	}
+	return res.Messages[0].Content.(*mcp.TextContent).Text, nil
 }
 
 // again turns what a client gave into what is looked at here.

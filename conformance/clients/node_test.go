@@ -187,6 +187,40 @@ func (s *nodeSession) call(_ context.Context, name string, args any, _ bool) (ca
 	return called{outcome.Result, outcome.Progress}, err
 }
 
+func (s *nodeSession) resources(context.Context) ([]string, error) {
+	var outcome struct{ URIs []string }
+	err := s.do(map[string]any{"op": "resources"}, &outcome)
+	return outcome.URIs, err
+}
+
+func (s *nodeSession) read(_ context.Context, uri string) (string, error) {
+	var outcome struct{ Text string }
+	err := s.do(map[string]any{"op": "read", "uri": uri}, &outcome)
+	return outcome.Text, err
+}
+
+func (s *nodeSession) subscribe(_ context.Context, uri string) error {
+	var outcome struct{}
+	return s.do(map[string]any{"op": "subscribe", "uri": uri}, &outcome)
+}
+
+func (s *nodeSession) updated(_ context.Context, uri string) error {
+	var outcome struct{}
+	return s.do(map[string]any{"op": "updated", "uri": uri, "patience": patience.Milliseconds()}, &outcome)
+}
+
+func (s *nodeSession) complete(_ context.Context, path, ws string) ([]string, error) {
+	var outcome struct{ Values []string }
+	err := s.do(map[string]any{"op": "complete", "template": template, "path": path, "ws": ws}, &outcome)
+	return outcome.Values, err
+}
+
+func (s *nodeSession) prompt(_ context.Context, name string, args map[string]string) (string, error) {
+	var outcome struct{ Text string }
+	err := s.do(map[string]any{"op": "prompt", "name": name, "arguments": args}, &outcome)
+	return outcome.Text, err
+}
+
 func (s *nodeSession) close() error {
 	if s.finished {
 		return nil

@@ -139,6 +139,7 @@ func (s *session) play() {
 	s.edits()
 	s.searches()
 	s.commits()
+	s.resources()
 	s.rest()
 	for name := range s.offered {
 		if !s.called[name] {
@@ -217,6 +218,68 @@ func (s *session) commits() {
 	}
 	if out := s.w.git(s.w.repo, "fsck", "--strict", "--no-dangling"); strings.Contains(out, "error") || strings.Contains(out, "warning") {
 		s.Errorf("git fsck: %s", out)
+	}
+}
+
+// template is that of the addresses of files.
+const template = "carrel:///{+path}{?ws,at}"
+
+// resources reads by address, and is told of what another process changes and of a
+// commit by somebody else.
+func (s *session) resources() {
+	list, err := s.c.resources(s.Context())
+	if err != nil {
+		s.Fatalf("list the resources: %v", err)
+	}
+	// A connection that remembers is bound to the workspace that it created.
+	if len(list) == 0 && (!s.named || s.c.revision() < "2026-07-28") {
+		s.Error("no resource is listed")
+	}
+	file, status := "carrel:///repos/app/main.go?ws="+s.id, "carrel:///.carrel/status?ws="+s.id
+	for _, uri := range append(list, file, status) {
+		if _, err := s.c.read(s.Context(), uri); err != nil {
+			s.Errorf("read %s: %v", uri, err)
+		}
+	}
+	if _, err := s.c.read(s.Context(), "carrel:///repos/app/none.go?ws="+s.id); err == nil || !strings.Contains(err.Error(), "/repos/app/none.go") {
+		s.Errorf("read what is not there: %v", err)
+	}
+	for _, uri := range []string{file, status} {
+		if err := s.c.subscribe(s.Context(), uri); err != nil {
+			s.Fatalf("subscribe to %s: %v", uri, err)
+		}
+	}
+	s.w.call("--workspace", s.id, "writeFile", `{"path":"/repos/app/main.go","content":"by another process"}`)
+	for _, uri := range []string{file, status} {
+		if err := s.c.updated(s.Context(), uri); err != nil {
+			s.Error(err)
+		}
+	}
+	if text, err := s.c.read(s.Context(), file); err != nil || text != "by another process" {
+		s.Errorf("then it is %q, %v", text, err)
+	}
+	if text, err := s.c.prompt(s.Context(), "review-changes", map[string]string{"workspace": s.id}); err != nil || !strings.Contains(text, "+by another process") {
+		s.Errorf("the prompt is %q, %v", text, err)
+	}
+	s.ok("revert", args{"path": "/repos/app/main.go"})
+	if err := s.c.updated(s.Context(), file); err != nil {
+		s.Error(err)
+	}
+	clone := s.T.TempDir()
+	s.w.git(clone, "clone", "-q", s.w.repo, ".")
+	s.w.git(clone, "rm", "-q", "main.go")
+	s.w.git(clone, "commit", "-q", "-m", "outside")
+	s.w.git(clone, "push", "-q", "origin", "HEAD:main")
+	if err := s.c.updated(s.Context(), file); err != nil {
+		s.Error(err)
+	}
+	s.w.git(clone, "revert", "--no-edit", "HEAD")
+	s.w.git(clone, "push", "-q", "origin", "HEAD:main")
+	if err := s.c.updated(s.Context(), file); err != nil {
+		s.Error(err)
+	}
+	if got, err := s.c.complete(s.Context(), "repos/app/ma", s.id); err != nil || !slices.Equal(got, []string{"repos/app/main.go"}) {
+		s.Errorf("the path is completed by %q, %v", got, err)
 	}
 }
 

@@ -140,6 +140,16 @@ func (w *world) args(command string, more ...string) []string {
 	return append([]string{command, "--data", filepath.Join(w.dir, "data"), "--project", "default", "--repo", "app=" + w.repo, "--tools", "all"}, more...)
 }
 
+// call has another process on the same data call a tool.
+func (w *world) call(more ...string) {
+	w.t.Helper()
+	cmd := exec.Command(binary, append([]string{"call", "--data", filepath.Join(w.dir, "data"), "--project", "default"}, more...)...)
+	cmd.Env = w.environ()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("carrel call %s: %v\n%s", strings.Join(more, " "), err, out)
+	}
+}
+
 // serve says where a client finds the program; over HTTP it is started.
 func (w *world) serve(k kind, names naming) address {
 	w.t.Helper()

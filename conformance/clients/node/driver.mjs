@@ -18,7 +18,7 @@ const load = flavour === 'sdk'
     });
 const sdk = await load();
 
-let client, version, progress = [];
+let client, version, progress = [], updates = [], waiting = () => {};
 
 function transport({ kind, url, command, args, env }) {
   switch (kind) {
@@ -44,6 +44,10 @@ const commands = {
     const { onmessage } = t;
     t.onmessage = (m, extra) => {
       if (m.method === 'notifications/progress') progress.push(m.params.progress);
+      if (m.method === 'notifications/resources/updated') {
+        updates.push(m.params.uri);
+        waiting();
+      }
       onmessage.call(t, m, extra);
     };
     return { version: version ?? client.getNegotiatedProtocolVersion(), instructions: client.getInstructions() };
@@ -59,6 +63,41 @@ const commands = {
       ? await client.callTool(params, undefined, options)
       : await client.callTool(params, options);
     return { result, progress };
+  },
+  async resources() {
+    return { uris: (await client.listResources()).resources.map((r) => r.uri) };
+  },
+  async read({ uri }) {
+    return { text: (await client.readResource({ uri })).contents[0].text };
+  },
+  async subscribe({ uri }) {
+    if (flavour === 'client-auto') await client.listen({ resourceSubscriptions: [uri] });
+    else await client.subscribeResource({ uri });
+    return {};
+  },
+  async updated({ uri, patience }) {
+    const late = setTimeout(() => waiting('late'), patience);
+    try {
+      for (;;) {
+        const i = updates.indexOf(uri);
+        if (i >= 0) {
+          updates.splice(i, 1);
+          return {};
+        }
+        if (await new Promise((resolve) => { waiting = resolve; }) === 'late') throw new Error(`nobody was told of ${uri}`);
+      }
+    } finally {
+      clearTimeout(late);
+    }
+  },
+  async complete({ template, path, ws }) {
+    const { completion } = await client.complete({
+      ref: { type: 'ref/resource', uri: template }, argument: { name: 'path', value: path }, context: { arguments: { ws } },
+    });
+    return { values: completion.values };
+  },
+  async prompt({ name, arguments: args }) {
+    return { text: (await client.getPrompt({ name, arguments: args })).messages[0].content.text };
   },
   async close() {
     await client.close();
