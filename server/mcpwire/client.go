@@ -74,6 +74,11 @@ const recheck = 2 * time.Second
 // watch waits until a stream has to end: its client has gone or is good no longer,
 // or the server stops.
 func (f *Front) watch(r *http.Request, gone, broken <-chan struct{}) {
+	f.watchUntil(r, nil, gone, broken)
+}
+
+// watchUntil is watch of a stream that may also end by itself.
+func (f *Front) watchUntil(r *http.Request, ended, gone, broken <-chan struct{}) {
 	f.streams.Add(1)
 	defer f.streams.Add(-1)
 	who := f.clientOf(r)
@@ -85,6 +90,7 @@ func (f *Front) watch(r *http.Request, gone, broken <-chan struct{}) {
 	}
 	for {
 		select {
+		case <-ended:
 		case <-gone:
 		case <-broken:
 		case <-r.Context().Done():

@@ -27,7 +27,8 @@ type conn struct {
 	gone      chan struct{}       // closed by end
 	over      chan struct{}       // closed once the client is gone and nothing of it runs
 	subs      *subscriptions      // of the session
-	carrying  sync.Once           // what changes goes out on the stream
+	replays   replays
+	carrying  sync.Once // what changes goes out on the stream
 
 	mu       sync.Mutex // guards what follows
 	client   string

@@ -20,6 +20,7 @@ type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	broken  chan struct{} // closed on the first error
+	log     *replay       // keeps the events; nil if nobody goes on with the stream
 
 	mu      sync.Mutex // guards what follows, and the order of events
 	started bool       // the header is written
@@ -50,12 +51,18 @@ func (e *events) comment() { e.send(":\n\n") }
 
 // event writes an event; data is one line, which ends in a line feed.
 func (e *events) event(name string, data []byte) {
-	e.send("event: " + name + "\ndata: " + string(data) + "\n")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sendLocked(e.log.add(name, data))
 }
 
 func (e *events) send(text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.sendLocked(text)
+}
+
+func (e *events) sendLocked(text string) {
 	if e.closed {
 		return
 	}
@@ -101,6 +108,7 @@ func (e *events) close() {
 	defer e.mu.Unlock()
 	e.closed = true
 	e.timer.Stop()
+	e.log.end()
 }
 
 // note and answer make the events of a client's stream a sink of its calls.

@@ -170,8 +170,43 @@ func (f *Front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 	out := newEvents(w)
 	defer out.close()
 	out.open()
+	if p, n, ok := c.replays.find(r.Header.Get(headerLastEvent)); ok {
+		f.resume(r, c, out, p, n)
+		return
+	}
 	defer c.carry(out)()
 	f.watch(r, c.gone, out.broken)
+}
+
+// headerLastEvent names the last event that a client got of a stream which it was
+// cut off from.
+const headerLastEvent = "Last-Event-ID"
+
+// resume sends what came on a stream after an event, and what still comes.
+func (f *Front) resume(r *http.Request, c *conn, out *events, p *replay, n int) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			events, last, over, more := p.after(n)
+			for _, text := range events {
+				out.send(text)
+			}
+			if n = last; over {
+				return
+			}
+			select {
+			case <-more:
+			case <-c.gone:
+				return
+			case <-out.broken:
+				return
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}()
+	f.watchUntil(r, ended, c.gone, out.broken)
 }
 
 // hangUp ends a session at its client's wish. What runs still finishes.
@@ -190,6 +225,9 @@ func (c *conn) reply(ctx context.Context, w http.ResponseWriter, r *http.Request
 	out, ok := newReply(w, r)
 	if !ok {
 		return
+	}
+	if !c.stateless {
+		out.log = c.replays.begin()
 	}
 	defer out.close()
 	k, ctx := c.admit(ctx, m, out)

@@ -113,3 +113,31 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%d sessions are left, of 2", len(f.sessions.byKey))
 	}
 }
+
+func TestReplaysAreBounded(t *testing.T) {
+	var r replays
+	first := r.begin()
+	if _, _, ok := r.find(first.id + "-0"); ok {
+		t.Error("a stream without events is kept")
+	}
+	first.add("message", []byte("{}\n"))
+	data := bytes.Repeat([]byte("x"), replayBytes/4)
+	p := r.begin()
+	for range 10 {
+		p.add("message", data)
+	}
+	events, last, over, _ := p.after(0)
+	if len(events) != 3 || last != 10 || over || p.bytes > replayBytes {
+		t.Errorf("%d events up to %d, over %v, %d bytes", len(events), last, over, p.bytes)
+	}
+	p.add("message", bytes.Repeat(data, 8)) // an answer is kept, however large
+	if events, last, _, _ = p.after(10); len(events) != 1 || last != 11 {
+		t.Errorf("of the answer: %d events up to %d", len(events), last)
+	}
+	for range maxReplays {
+		r.begin().add("message", []byte("{}\n"))
+	}
+	if _, _, ok := r.find(first.id + "-1"); ok || len(r.kept) != maxReplays {
+		t.Errorf("the first is kept: %v, of %d", ok, len(r.kept))
+	}
+}
