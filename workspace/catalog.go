@@ -19,6 +19,7 @@ type Catalog struct {
 	reposAt    Seq    // of the record that Repos last changed with
 	event      string // the id of the record at Seq
 	workspaces *btree.Map[ID, Listed]
+	alive      int     // of the workspaces, those that are not deleted
 	grants     *Grants // of whom it is for
 }
 
@@ -97,7 +98,13 @@ func (c *Catalog) reduceWorkspace(r Record, id ID) {
 	if !known {
 		w = Listed{ID: id, CreatedAt: r.At}
 	}
+	if was := known && !w.Deleted; was {
+		c.alive--
+	}
 	w.Deleted = w.Deleted || r.Type == WorkspaceDeleted
+	if !w.Deleted {
+		c.alive++
+	}
 	c.workspaces.Set(id, w)
 }
 
@@ -132,7 +139,7 @@ func (c *Catalog) setRepo(r Repo) {
 // clone returns a catalog that may be changed.
 func (c *Catalog) clone() *Catalog {
 	next := &Catalog{
-		Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, event: c.event,
+		Seq: c.Seq, Born: c.Born, Repos: c.Repos, Unread: c.Unread, reposAt: c.reposAt, event: c.event, alive: c.alive,
 	}
 	if c.workspaces == nil {
 		next.workspaces = &btree.Map[ID, Listed]{}

@@ -89,6 +89,9 @@ func readCatalog(b []byte) (*Catalog, error) {
 		}
 		last = w.ID
 		c.workspaces.Load(w.ID, w)
+		if !w.Deleted {
+			c.alive++
+		}
 	}
 	if len(l.rest) > 0 {
 		return nil, Errorf(Corrupt, "checkpoint of a catalog: %d bytes are left over", len(l.rest))

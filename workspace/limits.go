@@ -11,6 +11,12 @@ type Limits struct {
 	UpperBytes   int64 // contents of one workspace's upper; default 10 GiB
 	ReadPaths    int   // paths of one readFiles; default 10,000
 	ResultBytes  int   // text of one result; default 48 KiB, since known hosts refuse more
+
+	// The quotas of a project; 0 means none. What the workspaces hold together may be
+	// above its quota by a part of what each has written last, see Usage.
+	ProjectWorkspaces int
+	ProjectEntries    int
+	ProjectBytes      int64
 }
 
 // defaultLimits are the limits that the contract names.
@@ -34,5 +40,9 @@ func (l Limits) withDefaults() Limits {
 		UpperBytes:   cmp.Or(max(l.UpperBytes, 0), d.UpperBytes),
 		ReadPaths:    cmp.Or(max(l.ReadPaths, 0), d.ReadPaths),
 		ResultBytes:  cmp.Or(max(l.ResultBytes, 0), d.ResultBytes),
+
+		ProjectWorkspaces: max(l.ProjectWorkspaces, 0),
+		ProjectEntries:    max(l.ProjectEntries, 0),
+		ProjectBytes:      max(l.ProjectBytes, 0),
 	}
 }

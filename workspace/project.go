@@ -28,6 +28,8 @@ type Project struct {
 	idle map[ID]weak.Pointer[live]
 
 	published atomic.Pointer[Catalog]
+
+	quota quota
 }
 
 // Name is the project's name.

@@ -183,7 +183,7 @@ func (st *stage) finish(ctx context.Context, op string) (decision, error) {
 	if len(payload.Changes) == 0 && len(payload.Drop) == 0 && st.w.caller.Key == "" {
 		return decision{done: st.note}, nil // else the record keeps the answer
 	}
-	if err := st.bounded(); err != nil {
+	if err := st.bounded(ctx); err != nil {
 		return decision{}, err
 	}
 	if err := st.disturbs(payload.Changes); err != nil {
@@ -247,17 +247,22 @@ func (st *stage) disturbs(changes []PathChange) error {
 }
 
 // bounded refuses an upper that would grow beyond its limits.
-func (st *stage) bounded() error {
+func (st *stage) bounded(ctx context.Context) error {
 	l, was, is := st.w.live.host.cfg.Limits, st.first.State.Upper, st.now.State.Upper
 	const hint = "Commit or revert some of the work first."
+	var others Usage // of what the caller does not see
 	if h := st.first.unseen; h != nil {
-		l.UpperEntries, l.UpperBytes = l.UpperEntries-h.Len(), l.UpperBytes-h.Bytes()
+		others = h.usage()
+		l.UpperEntries, l.UpperBytes = l.UpperEntries-others.Entries, l.UpperBytes-others.Bytes
 	}
 	if is.Len() > l.UpperEntries && is.Len() > was.Len() {
 		return Errorf(Limit, "the workspace would have more than %d uncommitted entries", l.UpperEntries).Hinted(hint)
 	}
 	if is.Bytes() > l.UpperBytes && is.Bytes() > was.Bytes() {
 		return Errorf(Limit, "the workspace would have more than %d bytes of uncommitted content", l.UpperBytes).Hinted(hint)
+	}
+	if is.Len() > was.Len() || is.Bytes() > was.Bytes() {
+		return st.w.live.mayGrow(ctx, is.usage().plus(others))
 	}
 	return nil
 }

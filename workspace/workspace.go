@@ -288,6 +288,7 @@ func (w *Workspace) record(ctx context.Context, s *Snapshot, d decision, result 
 	if d.done != nil {
 		d.done()
 	}
+	l.noteUsage(ctx)
 	return nil
 }
 
@@ -363,6 +364,10 @@ func (w *Workspace) birth(ctx context.Context, unborn *State, r CreateRequest) e
 	}
 	if catalog.Unread != 0 {
 		return unread(ProjectStream, catalog.Unread)
+	}
+	if most := l.host.cfg.Limits.ProjectWorkspaces; most > 0 && catalog.alive >= most {
+		return Errorf(Limit, "the project has %d workspaces, as many as it may", catalog.alive).
+			Hinted("Delete one that is not needed any more, or ask whoever runs this server for more.")
 	}
 	s := newSnapshot(l, unborn, derive(catalog.Repos, unborn, w.caller.Grants))
 	s.grants = w.caller.Grants

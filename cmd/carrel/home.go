@@ -33,7 +33,8 @@ type homeOptions struct {
 	// nothing would find nothing in it.
 	create bool
 	// asIs leaves what dead processes have left, which is cleaned up otherwise.
-	asIs bool
+	asIs   bool
+	limits workspace.Limits // of what is served; default: those of the contract
 	// unbounded results are for a terminal, which takes any size.
 	unbounded bool
 }
@@ -101,6 +102,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 		Trees: h.repos, Committer: h.repos, Ignorer: h.repos,
 		Processes: data, DataID: data.ID(), Log: h.log,
 	}
+	cfg.Limits = o.limits
 	if o.unbounded {
 		cfg.Limits.ResultBytes = unboundedResult
 	}

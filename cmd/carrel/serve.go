@@ -30,6 +30,7 @@ type serveFlags struct {
 	drain     time.Duration
 	issuer    auth.IssuerConfig
 	limits    web.Limits
+	quotas    workspace.Limits
 }
 
 func (c *cli) serve() *cobra.Command {
@@ -65,6 +66,13 @@ func (c *cli) serve() *cobra.Command {
 	flags.Float64Var(&f.limits.Rate, "limit-rate", 500, "requests a second that one token may make; negative: any number")
 	flags.IntVar(&f.limits.Burst, "limit-burst", 1000, "requests at once above that rate")
 	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests and streams of one token at a time; negative: any number")
+	flags.IntVar(&f.quotas.ProjectWorkspaces, "quota-workspaces", 0, "workspaces of one project; 0: any number")
+	flags.IntVar(&f.quotas.ProjectEntries, "quota-entries", 0, "uncommitted entries in all workspaces of a project together; 0: any number")
+	flags.Int64Var(&f.quotas.ProjectBytes, "quota-bytes", 0, "bytes of uncommitted content in all workspaces of a project together; 0: any number")
+	flags.IntVar(&f.quotas.UpperEntries, "workspace-entries", 1_000_000, "uncommitted entries of one workspace")
+	flags.Int64Var(&f.quotas.UpperBytes, "workspace-bytes", 10<<30, "bytes of uncommitted content of one workspace")
+	flags.Int64Var(&f.quotas.FileBytes, "file-bytes", 64<<20, "bytes of one file that is written")
+	flags.IntVar(&f.quotas.ResultBytes, "max-result", 48<<10, "bytes of text in one result; known hosts refuse more")
 	c.toolFlags(cmd, &f.mcpFlags)
 	return cmd
 }
@@ -99,7 +107,7 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer l.Close() // unless the server did
-	h, err := c.open(ctx, homeOptions{create: true})
+	h, err := c.open(ctx, homeOptions{create: true, limits: f.quotas})
 	if err != nil {
 		return err
 	}

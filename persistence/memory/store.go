@@ -46,6 +46,7 @@ type Store struct {
 	used        map[workspace.OID]time.Time // of each body
 	checkpoints map[workspace.StreamID]checkpoint
 	tokens      []workspace.Token // the oldest first
+	usages      map[workspace.StreamID]workspace.Usage
 }
 
 type stream struct {
@@ -66,6 +67,7 @@ var (
 	_ workspace.ProjectLister = (*Store)(nil)
 	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
+	_ workspace.UsageStore    = (*Store)(nil)
 	_ workspace.Tokens        = (*Store)(nil)
 
 	_ workspace.Inventory          = (*Store)(nil)
@@ -91,6 +93,7 @@ func New(cfg *Config) *Store {
 		bodies:      map[workspace.OID][]byte{},
 		used:        map[workspace.OID]time.Time{},
 		checkpoints: map[workspace.StreamID]checkpoint{},
+		usages:      map[workspace.StreamID]workspace.Usage{},
 	}
 }
 

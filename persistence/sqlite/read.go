@@ -37,7 +37,7 @@ type reader struct {
 	openCommits, streams, listBodies  *sql.Stmt
 	openBody, hasBody, loadCheckpoint *sql.Stmt
 	anyCheckpoint                     *sql.Stmt
-	tokenByHash, tokens               *sql.Stmt
+	tokenByHash, tokens, usage        *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string) (*reader, error) {
@@ -66,7 +66,9 @@ func openReader(ctx context.Context, path string) (*reader, error) {
 				ORDER BY id LIMIT ?3`,
 			&r.anyCheckpoint: `SELECT c.seq, c.version, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream
 				WHERE s.project = ? AND s.name = ?`,
-			&r.hasBody:     hasBody,
+			&r.hasBody: hasBody,
+			&r.usage: `SELECT coalesce(sum(entries) FILTER (WHERE workspace = ?), 0), coalesce(sum(bytes) FILTER (WHERE workspace = ?), 0),
+			coalesce(sum(entries), 0), coalesce(sum(bytes), 0) FROM usages WHERE project = ?`,
 			&r.tokenByHash: selectToken + " WHERE hash = ?",
 			&r.tokens:      selectToken + " WHERE project = ? ORDER BY number",
 			&r.loadCheckpoint: `SELECT c.seq, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream

@@ -66,7 +66,7 @@ CREATE TABLE checkpoints (
 ) STRICT;
 `
 
-// schema2 adds capability tokens.
+// schema2 adds capability tokens, and what workspaces hold, for quotas.
 const schema2 = `
 CREATE TABLE tokens (
 	number   INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -82,6 +82,14 @@ CREATE TABLE tokens (
 ) STRICT;
 
 CREATE INDEX tokens_of_projects ON tokens (project, number);
+
+CREATE TABLE usages (
+	project   TEXT NOT NULL,
+	workspace TEXT NOT NULL,
+	entries   INTEGER NOT NULL,
+	bytes     INTEGER NOT NULL,
+	PRIMARY KEY (project, workspace)
+) STRICT, WITHOUT ROWID;
 `
 
 // migrate brings the database to the newest schema that this program knows.

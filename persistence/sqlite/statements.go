@@ -22,6 +22,7 @@ type statements struct {
 	saveCheckpoint           *sql.Stmt
 	dropCheckpoint           *sql.Stmt
 	since, removeBody        *sql.Stmt
+	noteUsage                *sql.Stmt
 	addToken, findToken      *sql.Stmt
 	revokeToken              *sql.Stmt
 }
@@ -46,6 +47,8 @@ func (s *statements) prepare(conn *sql.Conn) (all prepared, err error) {
 		return nil, err
 	}
 	others, err := prepare(conn, map[**sql.Stmt]string{
+		&s.noteUsage: `INSERT INTO usages (project, workspace, entries, bytes) VALUES (?, ?, ?, ?)
+			ON CONFLICT (project, workspace) DO UPDATE SET entries = excluded.entries, bytes = excluded.bytes`,
 		&s.savepoint:  "SAVEPOINT job",
 		&s.release:    "RELEASE job",
 		&s.undo:       "ROLLBACK TO job",

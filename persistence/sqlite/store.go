@@ -51,6 +51,7 @@ var (
 	_ workspace.ProjectLister = (*Store)(nil)
 	_ workspace.CommitSeeker  = (*Store)(nil)
 	_ workspace.Blobs         = (*Store)(nil)
+	_ workspace.UsageStore    = (*Store)(nil)
 	_ workspace.Tokens        = (*Store)(nil)
 
 	_ workspace.Inventory          = (*Store)(nil)
