@@ -21,7 +21,6 @@ package dir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -127,7 +126,7 @@ func (b *Blobs) Put(ctx context.Context, r io.Reader, size int64) (id workspace.
 		}
 	}()
 	w := file{f}
-	if _, err := fmt.Fprintf(w, header, size); err != nil {
+	if _, err := w.Write(content.Header(size)); err != nil {
 		return id, err
 	}
 	if id, err = content.Copy(ctx, w, r, size); err != nil {

@@ -1,10 +1,8 @@
 package dir
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,12 +10,6 @@ import (
 	"carrel.dev/persistence/internal/content"
 	"carrel.dev/persistence/internal/disk"
 	"carrel.dev/workspace"
-)
-
-// header is what a file begins with, and maxHeader the most bytes that it has.
-const (
-	header    = "blob %d\x00"
-	maxHeader = 32
 )
 
 // Has implements workspace.Blobs: it compares the size in the header with that
@@ -70,18 +62,19 @@ func (b *Blobs) open(id workspace.OID) (*reader, error) {
 // measure reads the header of a content's file, and returns where the content
 // starts and how long it is.
 func measure(f *os.File, id workspace.OID) (start, size int64, err error) {
-	text, err := bufio.NewReaderSize(io.LimitReader(f, maxHeader), maxHeader).ReadString(0)
-	if err != nil && err != io.EOF {
+	head := make([]byte, content.MaxHeader)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return 0, 0, disk.Fault("open content", err)
 	}
-	if _, err := fmt.Sscanf(text, header, &size); err != nil || fmt.Sprintf(header, size) != text {
+	start, size, ok := content.ParseHeader(head[:n])
+	if !ok {
 		return 0, 0, content.Damaged(id, "it does not begin with the header of a blob")
 	}
 	info, err := f.Stat()
 	if err != nil {
 		return 0, 0, disk.Fault("open content", err)
 	}
-	start = int64(len(text))
 	if found := info.Size() - start; found != size {
 		return 0, 0, content.Damaged(id, "it has %d of %d bytes", found, size)
 	}

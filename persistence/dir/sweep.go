@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"carrel.dev/persistence/internal/content"
 	"carrel.dev/persistence/internal/disk"
 	"carrel.dev/workspace"
 )
@@ -61,19 +62,8 @@ func stored(first byte, e fs.DirEntry) (c workspace.Stored, ok bool, err error) 
 	}
 	c.ID[0] = first
 	copy(c.ID[1:], rest)
-	c.Size, c.Used = contentSize(info.Size()), info.ModTime().UTC()
+	c.Size, c.Used = content.SizeIn(info.Size()), info.ModTime().UTC()
 	return c, true, nil
-}
-
-// contentSize is the size of the content in a file of a size: a header has as
-// many digits as the content has.
-func contentSize(file int64) int64 {
-	for digits := int64(1); ; digits++ {
-		size := file - int64(len(header)-len("%d")) - digits
-		if int64(len(fmt.Sprint(max(size, 0)))) <= digits {
-			return max(size, 0)
-		}
-	}
 }
 
 // Discard removes those of some contents that were last put before a time, and
@@ -104,7 +94,7 @@ func (b *Blobs) discard(id workspace.OID, before time.Time) (c workspace.Stored,
 	if err != nil {
 		return c, false, unlessGone(err)
 	}
-	c = workspace.Stored{ID: id, Size: contentSize(info.Size()), Used: info.ModTime().UTC()}
+	c = workspace.Stored{ID: id, Size: content.SizeIn(info.Size()), Used: info.ModTime().UTC()}
 	if !old(c, before) {
 		return c, false, nil
 	}

@@ -11,25 +11,6 @@ import (
 	"carrel.dev/workspace"
 )
 
-func TestContentSize(t *testing.T) {
-	for _, size := range []int64{0, 1, 9, 10, 11, 99, 100, 999_999, 1_000_000, 1 << 40} {
-		file := int64(len("blob ")) + int64(len(digits(size))) + 1 + size
-		if got := contentSize(file); got != size {
-			t.Errorf("file of %d bytes: got content of %d, want %d", file, got, size)
-		}
-	}
-	if got := contentSize(3); got != 0 {
-		t.Errorf("a file without a header: got %d", got)
-	}
-}
-
-func digits(n int64) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return digits(n/10) + string(rune('0'+n%10))
-}
-
 // TestContentsPassesOver lists contents only.
 func TestContentsPassesOver(t *testing.T) {
 	b := open(t, filepath.Join(t.TempDir(), "blobs"))

@@ -11,6 +11,31 @@ import (
 
 var _ workspace.Inventory = (*Blobs)(nil)
 
+// Discarder is a store that removes contents when told to.
+type Discarder interface {
+	// Discard removes those of some contents that were last put before a time,
+	// the zero time for all, and returns them. The caller has seen to it that
+	// nobody begins to refer to them meanwhile.
+	Discard(ctx context.Context, before time.Time, ids []workspace.OID) ([]workspace.Stored, error)
+}
+
+// Discard implements Discarder, for those of the two stores that do. A content
+// that both had is returned twice.
+func (b *Blobs) Discard(ctx context.Context, before time.Time, ids []workspace.OID) ([]workspace.Stored, error) {
+	var gone []workspace.Stored
+	for _, store := range []workspace.Blobs{b.small, b.large} {
+		d, ok := store.(Discarder)
+		if !ok {
+			continue
+		}
+		some, err := d.Discard(ctx, before, ids)
+		if gone = append(gone, some...); err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
 // Contents implements workspace.Inventory: the contents of both stores in one
 // order. One that both have is yielded twice. A store that cannot tell is
 // Unavailable.

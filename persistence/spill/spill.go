@@ -1,7 +1,6 @@
 // Package spill is a blob store over two: small contents go to one, where an
 // append carries them in its own transaction, and larger ones to the other. It
-// knows neither: a database and a directory today, a database and a bucket as
-// well.
+// knows neither: a database and a directory, and that directory and a bucket.
 package spill
 
 import (
@@ -66,17 +65,23 @@ func (b *Blobs) Open(ctx context.Context, id workspace.OID) (io.ReadSeekCloser, 
 		return r, largeErr
 	}
 	// Nobody has it whole. Whoever has it at all knows what is wrong.
-	if errors.Is(err, workspace.ErrMissing) {
+	if !errors.Is(err, workspace.ErrMissing) {
+		return nil, err
+	}
+	if !errors.Is(largeErr, workspace.ErrMissing) {
 		return nil, largeErr
 	}
-	return nil, err
+	// It may have been moved from the one that was asked last.
+	return b.small.Open(ctx, id)
 }
 
 // Has implements workspace.Blobs.
 func (b *Blobs) Has(ctx context.Context, id workspace.OID) (bool, error) {
-	has, err := b.small.Has(ctx, id)
-	if has || err != nil {
-		return has, err
+	// The first is asked twice: a content may be moved to it meanwhile.
+	for _, store := range []workspace.Blobs{b.small, b.large, b.small} {
+		if has, err := store.Has(ctx, id); has || err != nil {
+			return has, err
+		}
 	}
-	return b.large.Has(ctx, id)
+	return false, nil
 }
