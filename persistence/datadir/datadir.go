@@ -25,13 +25,18 @@ type Dir struct {
 	id    string
 	self  string
 	alive *os.File // holds the lock
+	moves movement // of the contents, as it was recorded when it was opened
 }
 
 var _ workspace.Processes = (*Dir)(nil)
 
-// layout is the version of what a data directory holds. It is written beside
-// the id.
-const layout = 1
+// The versions of what a data directory holds, written beside the id: layout has
+// a record of where contents are, without which a program would miss those that
+// are elsewhere; plainLayout has none, and older programs know no other.
+const (
+	plainLayout = 1
+	layout      = 2
+)
 
 // Default is where the data directory is when nobody says otherwise:
 // $CARREL_DATA, else carrel below $XDG_DATA_HOME, else ~/.local/share/carrel.
@@ -54,7 +59,33 @@ func Default(getenv func(string) string) (string, error) {
 // directory on a network file system, or one that a newer program laid out, is
 // Unavailable; one whose id cannot be read is Corrupt. It removes what dead
 // processes have left.
-func Open(ctx context.Context, path string) (*Dir, error) { return openDir(ctx, path, true) }
+func Open(ctx context.Context, path string) (*Dir, error) { return OpenWith(ctx, path, &Config{}) }
+
+// Config says how a data directory is used; the zero value is the default.
+type Config struct {
+	// AsIs removes nothing and makes no new directory, see OpenAsIs.
+	AsIs bool
+	// Elsewhere is the store that keeps contents besides the directory, "" for
+	// none. The directory records it; whoever names another one, or none, is
+	// refused from then on.
+	Elsewhere string
+	// Check is asked before Elsewhere is recorded; nil agrees. What it refuses is
+	// not recorded.
+	Check func(context.Context) error
+}
+
+// OpenWith is Open with a configuration. Elsewhere is recorded the first time
+// that it is named, unless AsIs is; this is Unavailable while a process is alive
+// that has opened the directory before, since that looks nowhere else. One that is
+// not as recorded is Unavailable too.
+func OpenWith(ctx context.Context, path string, cfg *Config) (*Dir, error) {
+	if cfg.AsIs {
+		if err := checkComplete(path); err != nil {
+			return nil, err
+		}
+	}
+	return openDir(ctx, path, cfg)
+}
 
 // The files without which a directory holds nothing.
 const (
@@ -65,10 +96,7 @@ const (
 // OpenAsIs is Open that removes nothing and makes no new directory: one without
 // id and database is NotExist, and one that has lost one of them is Corrupt.
 func OpenAsIs(ctx context.Context, path string) (*Dir, error) {
-	if err := checkComplete(path); err != nil {
-		return nil, err
-	}
-	return openDir(ctx, path, false)
+	return OpenWith(ctx, path, &Config{AsIs: true})
 }
 
 // checkComplete refuses a directory without which there would be a new one.
@@ -134,7 +162,7 @@ func lost(name string) error {
 		Hinted("Stop every process that uses it, keep a copy of it, and restore it from a backup.")
 }
 
-func openDir(ctx context.Context, path string, clean bool) (*Dir, error) {
+func openDir(ctx context.Context, path string, cfg *Config) (*Dir, error) {
 	root, err := filepath.Abs(path)
 	if err != nil {
 		return nil, disk.Fault("find the data directory", err)
@@ -167,10 +195,13 @@ func openDir(ctx context.Context, path string, clean bool) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if clean {
+	if !cfg.AsIs {
 		if _, err := d.clean(); err != nil {
 			return nil, err
 		}
+	}
+	if err := d.locate(ctx, cfg); err != nil {
+		return nil, err
 	}
 	if err := d.register(); err != nil {
 		return nil, err
@@ -240,15 +271,21 @@ func readID(root string) (string, error) {
 // writeID chooses an id and makes it durable under its name, whole or not at all.
 func writeID(root string) (string, error) {
 	id := random(16)
-	tmp := filepath.Join(root, "id.tmp") // the caller has the lock
-	err := writeSynced(tmp, fmt.Sprintf(idFormat, layout, id))
+	return id, replace(root, idName, fmt.Sprintf(idFormat, plainLayout, id))
+}
+
+// replace makes a file of the directory hold a text, durably, whole or not at
+// all. The caller has the lock.
+func replace(root, name, text string) error {
+	tmp := filepath.Join(root, name+".tmp")
+	err := writeSynced(tmp, text)
 	if err == nil {
-		err = os.Rename(tmp, filepath.Join(root, idName))
+		err = os.Rename(tmp, filepath.Join(root, name))
 	}
 	if err != nil {
-		return "", disk.Fault("write the data directory's id", err)
+		return disk.Fault("write the data directory's "+name, err)
 	}
-	return id, disk.SyncDir(root)
+	return disk.SyncDir(root)
 }
 
 func writeSynced(path, text string) error {

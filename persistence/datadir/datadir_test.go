@@ -236,7 +236,7 @@ func TestRefused(t *testing.T) {
 	const id = "0123456789abcdef0123456789abcdef"
 	for text, want := range map[string]workspace.Kind{
 		"carrel-data 1 " + id + "\n":       "",
-		"carrel-data 2 " + id + "\n":       workspace.Unavailable,
+		"carrel-data 3 " + id + "\n":       workspace.Unavailable,
 		"":                                 workspace.Corrupt,
 		"carrel-data 1 " + id:              workspace.Corrupt,
 		"carrel-data 1 " + id[:30] + "\n":  workspace.Corrupt,
