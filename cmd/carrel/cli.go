@@ -21,6 +21,7 @@ type cli struct {
 
 	// The global flags.
 	data, project       string
+	blobs               string
 	logLevel, logFormat string
 
 	// running is the command whose own code runs; nil while the command line is
@@ -72,9 +73,10 @@ func (c *cli) root() *cobra.Command {
 			"  carrel workspace list            # what the agents are working on\n" +
 			"  carrel status --workspace /agents/demo",
 	}, c.mcp(), c.serve(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
-		c.repo(), c.workspace(), c.token(), c.events(), c.export(), c.fsck(), c.gc(), c.version())
+		c.repo(), c.workspace(), c.token(), c.events(), c.export(), c.fsck(), c.gc(), c.blobsCommand(), c.version())
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.data, "data", "", "data directory; default $CARREL_DATA, else $XDG_DATA_HOME/carrel or ~/.local/share/carrel")
+	flags.StringVar(&c.blobs, "blobs", "", "blob store for contents of 1.5 MB and more, s3://BUCKET/PREFIX?endpoint=URL&region=REGION; default $CARREL_BLOBS, else the data directory")
 	flags.StringVar(&c.project, "project", "", "project; default the one that has the repository around the working directory, else \"default\"")
 	flags.StringVar(&c.logLevel, "log-level", "warn", "what is logged on stderr: debug, info, warn or error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "how: text or json")

@@ -82,13 +82,17 @@ func (h *home) leftovers(ctx context.Context) ([]workspace.Finding, error) {
 		found = append(found, workspace.Finding{Kind: workspace.ProcessDead, Severity: workspace.Leftover,
 			Text: fmt.Sprintf("the process %s has died", name), Hint: hint})
 	}
-	files, err := h.large.Abandoned()
+	files, uploads, err := h.large.Abandoned(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range files {
 		found = append(found, workspace.Finding{Kind: workspace.FileAbandoned, Severity: workspace.Leftover,
 			Text: fmt.Sprintf("a process died while it stored a content in %s", name), Hint: hint})
+	}
+	for _, name := range uploads {
+		found = append(found, workspace.Finding{Kind: workspace.FileAbandoned, Severity: workspace.Leftover, ID: name,
+			Text: "a process died while it sent a content to the blob store", Hint: "`carrel gc` removes it."})
 	}
 	repos, err := h.repos.Unfinished()
 	if repos > 0 {

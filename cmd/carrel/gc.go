@@ -75,7 +75,7 @@ func (c *cli) collect(ctx context.Context) (r gcReport, err error) {
 	if r.Processes, err = h.data.Clean(ctx); err != nil {
 		return r, err
 	}
-	if r.Files, err = h.large.Clean(); err != nil {
+	if r.Files, err = h.large.Clean(ctx); err != nil {
 		return r, err
 	}
 	r.Repos, err = h.repos.RemoveUnfinished()

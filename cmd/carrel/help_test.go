@@ -31,6 +31,7 @@ func TestExamples(t *testing.T) {
 	w.demo()
 	w.carrel("call", "writeFile", "path=/repos/app/main.go", "content=one\n")
 	w.addToken("t-4k2m8qrx")
+	w.s3Server()
 
 	each((&cli{}).root(), func(cmd *cobra.Command) {
 		if cmd.Example == "" {

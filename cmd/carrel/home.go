@@ -9,7 +9,6 @@ import (
 
 	"carrel.dev/mounts"
 	"carrel.dev/persistence/datadir"
-	"carrel.dev/persistence/dir"
 	"carrel.dev/persistence/spill"
 	"carrel.dev/persistence/sqlite"
 	"carrel.dev/workspace"
@@ -18,12 +17,13 @@ import (
 // home is a data directory that is open, with all that stands on it.
 type home struct {
 	path   string
+	blobs  string // where larger contents are, "" for the data directory
 	host   *workspace.Host
 	repos  *mounts.Repos
 	tokens workspace.Tokens
 	log    *slog.Logger
 	data   *datadir.Dir
-	large  *dir.Blobs
+	large  *bodies
 	close  []func() error // in the order of opening
 }
 
@@ -62,33 +62,26 @@ func (c *cli) open(ctx context.Context, o homeOptions) (*home, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(path); !o.create && errors.Is(err, fs.ErrNotExist) {
-		return nil, workspace.Errorf(workspace.NotExist, "there is no data directory at %s", path).
-			Hinted("Add a repo with `carrel repo add PATH`, or start `carrel mcp` inside a checkout: that makes it.")
+		return nil, noData(path)
 	}
-	h := &home{path: path, log: log}
+	h := &home{path: path, blobs: c.blobsLocation(), log: log}
 	if err := h.wire(ctx, o); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
+func noData(path string) error {
+	return workspace.Errorf(workspace.NotExist, "there is no data directory at %s", path).
+		Hinted("Add a repo with `carrel repo add PATH`, or start `carrel mcp` inside a checkout: that makes it.")
+}
+
 // wire opens the parts in the order in which they stand on each other.
 func (h *home) wire(ctx context.Context, o homeOptions) error {
-	openData, openLarge := datadir.Open, dir.Open
-	if o.asIs {
-		openData, openLarge = datadir.OpenAsIs, dir.OpenAsIs
-	}
-	data, err := openData(ctx, h.path)
-	if err != nil {
+	if err := h.openData(ctx, o); err != nil {
 		return err
 	}
-	h.data = data
-	h.close = append(h.close, data.Close)
-	large, err := openLarge(data.Blobs())
-	if err != nil {
-		return err
-	}
-	h.large = large
+	data, large := h.data, h.large
 	store, err := sqlite.Open(ctx, data.Database(), &sqlite.Config{Large: large.Has, Discard: large.Discard})
 	if err != nil {
 		return err

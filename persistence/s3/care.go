@@ -147,6 +147,9 @@ func (b *Blobs) uploads(ctx context.Context, visit func(types.MultipartUpload) e
 	pages := sdk.NewListMultipartUploadsPaginator(b.client, &sdk.ListMultipartUploadsInput{Bucket: &b.cfg.Bucket, Prefix: aws.String(b.folder())})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
+		if isCode(err, codeNoUpload) { // how some servers say that there are none
+			return nil
+		}
 		if err != nil {
 			return fault(ctx, doing, err)
 		}

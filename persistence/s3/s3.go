@@ -139,3 +139,10 @@ func (c credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
 type noCredentials struct{}
 
 func (noCredentials) Error() string { return "there are no credentials" }
+
+// Below is the store whose keys have a folder more in front.
+func (b *Blobs) Below(folder string) *Blobs {
+	below := *b
+	below.cfg.Prefix = path.Join(b.cfg.Prefix, folder)
+	return &below
+}
