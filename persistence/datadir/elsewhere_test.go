@@ -130,8 +130,8 @@ func TestRecordRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	open(t, path).Close()
 	for text, want := range map[string]workspace.Kind{
-		"carrel-elsewhere 2 joining s3://bodies/a\n":  workspace.Unavailable,
-		"":                                            workspace.Corrupt,
+		"carrel-elsewhere 2 joining s3://bodies/a\n": workspace.Unavailable,
+		"": workspace.Corrupt,
 		"carrel-elsewhere 1 joining s3://bodies/a":    workspace.Corrupt,
 		"carrel-elsewhere 1 hiding s3://bodies/a\n":   workspace.Corrupt,
 		"carrel-elsewhere 1 joining s3://bodies/a\nx": workspace.Corrupt,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,17 +163,17 @@ func read(b workspace.Blobs, ctx context.Context, id workspace.OID) ([]byte, err
 // reads it whole, and in ranges.
 func TestLarge(t *testing.T) {
 	b := newBucket(t)
-	uploads := 0
+	var uploads atomic.Int64
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
 		if r.Method == http.MethodPut && r.URL.Query().Get("uploadId") != "" {
-			uploads++
+			uploads.Add(1)
 		}
 		server.ServeHTTP(w, r)
 	}
 	data := made(3*partSize + 100)
 	id := put(t, b, data)
-	if uploads != 4 {
-		t.Errorf("it was uploaded in %d parts, want 4", uploads)
+	if n := uploads.Load(); n != 4 {
+		t.Errorf("it was uploaded in %d parts, want 4", n)
 	}
 	again, err := b.Put(t.Context(), io.MultiReader(bytes.NewReader(data)), int64(len(data)))
 	if again != id || err != nil {
