@@ -165,3 +165,27 @@ func TestLostAnswer(t *testing.T) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
+
+// TestUploadDenied has a server agree to complete an upload that it never does.
+func TestUploadDenied(t *testing.T) {
+	b := newBucket(t)
+	denied := 1
+	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		if r.Method == http.MethodPost && r.URL.Query().Get("uploadId") != "" && denied != 0 {
+			denied--
+			io.WriteString(w, "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
+			return
+		}
+		server.ServeHTTP(w, r)
+	}
+	data := made(partSize + 1)
+	id := put(t, b, data)
+	if has, err := b.Has(t.Context(), id); !has || err != nil {
+		t.Errorf("it was put: has %v, %v", has, err)
+	}
+	denied = -1
+	other := made(partSize + 2)
+	if _, err := b.Put(t.Context(), strings.NewReader(string(other)), int64(len(other))); workspace.KindOf(err) != workspace.Unavailable {
+		t.Errorf("denied always: got %v, want one of kind unavailable", err)
+	}
+}

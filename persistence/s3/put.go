@@ -96,20 +96,42 @@ func (o *object) ReadAt(p []byte, at int64) (n int, err error) {
 
 func (o *object) metadata() map[string]string { return map[string]string{sumsName: o.sums.String()} }
 
-// upload stores a content under its id. A multipart upload that is gone has been
-// completed, and the answer was lost, or somebody ended it: it is made once more.
+// upload stores a content under its id.
 func (b *Blobs) upload(ctx context.Context, id workspace.OID, o *object) (workspace.OID, error) {
 	o.header = content.Header(o.sums.size)
 	var err error
 	if o.size() <= partSize {
 		err = b.uploadWhole(ctx, id, o)
-	} else if err = b.uploadParts(ctx, id, o); isCode(err, codeNoUpload) {
-		err = b.uploadParts(ctx, id, o)
+	} else {
+		err = b.uploadLarge(ctx, id, o)
 	}
 	if err != nil {
 		return workspace.OID{}, fault(ctx, storing, err)
 	}
 	return id, nil
+}
+
+// uploadsInAll is how often an upload in parts is made that comes to nothing.
+const uploadsInAll = 3
+
+// uploadLarge uploads in parts, and looks whether the content is there: asked a
+// second time to complete an upload, which happens when the first answer was lost,
+// some servers agree though they died before they had done it. An upload that is
+// gone has been completed, or somebody ended it. Both are made once more.
+func (b *Blobs) uploadLarge(ctx context.Context, id workspace.OID, o *object) error {
+	for range uploadsInAll {
+		err := b.uploadParts(ctx, id, o)
+		if isCode(err, codeNoUpload) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if there, err := b.Has(ctx, id); there || err != nil {
+			return err
+		}
+	}
+	return workspace.Errorf(workspace.Unavailable, "%s: the blob store has completed an upload, and does not have the content", storing).Hinted(retryHint)
 }
 
 func (b *Blobs) uploadWhole(ctx context.Context, id workspace.OID, o *object) error {
@@ -170,10 +192,9 @@ func (b *Blobs) sendParts(ctx context.Context, id workspace.OID, upload *string,
 			if err != nil {
 				return err
 			}
-			parts[i] = types.CompletedPart{
-				PartNumber: &number, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32, ChecksumCRC32C: out.ChecksumCRC32C,
-				ChecksumCRC64NVME: out.ChecksumCRC64NVME, ChecksumSHA1: out.ChecksumSHA1, ChecksumSHA256: out.ChecksumSHA256,
-			}
+			// The sum that the SDK sent with it is of no use here: an upload that
+			// was begun without one is completed without.
+			parts[i] = types.CompletedPart{PartNumber: &number, ETag: out.ETag}
 			return nil
 		})
 	}

@@ -106,32 +106,37 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// load brings a chunk that is as it was stored into memory. One that is not is
-// asked for a second time: it may have been altered on the way.
+// load brings a chunk that is as it was stored into memory.
 func (r *reader) load(n int) error {
 	r.chunk = -1
-	altered := false
-	err := r.again(func() error {
-		err := r.fetch(n)
-		if err == nil && !r.sums.match(n, r.buf) {
-			err = content.Damaged(r.id, "the bytes of a part are others than were stored")
-			if !altered {
-				altered, err = true, broken{err}
-			}
-		}
-		if err != nil {
-			r.drop()
-		}
-		return err
-	})
+	err := r.matching(n)
+	if err == nil {
+		err = r.check(n)
+	}
 	if err != nil {
 		return r.vanished(err)
 	}
-	if err := r.check(n); err != nil {
-		return err
-	}
 	r.chunk = n
 	return nil
+}
+
+// matching fetches a chunk that matches its sum. One that does not is asked for a
+// second time: it may have been altered on the way.
+func (r *reader) matching(n int) error {
+	for range 2 {
+		err := r.again(func() error {
+			err := r.fetch(n)
+			if err != nil {
+				r.drop()
+			}
+			return err
+		})
+		if err != nil || r.sums.match(n, r.buf) {
+			return err
+		}
+		r.drop()
+	}
+	return content.Damaged(r.id, "the bytes of a part are others than were stored")
 }
 
 // vanished makes a content that went while it was read Unavailable: it may have
