@@ -164,7 +164,7 @@ func TestFaults(t *testing.T) {
 	l := newLine(t, g.addr, rng)
 	l.rate.Store(20)
 	var c crowd
-	c.run(t, open(t, l.addr, "faults"), rng, size(80, 1500))
+	c.run(t, open(t, l.addr, "faults"), rng, size(80, 1000))
 	c.intact(t, open(t, g.addr, "faults"))
 	t.Logf("%d contents, %d faults, %d calls failed as unavailable", len(c.bodies), l.total(), c.failed)
 	for kind := range l.faults {

@@ -108,11 +108,11 @@ func TestPutsKilled(t *testing.T) {
 	g := newGateway(t)
 	rng := chance(t)
 	l := newLine(t, g.addr, rand.New(rand.NewPCG(rng.Uint64(), 0)))
-	l.rate.Store(10)
+	l.rate.Store(30)
 	d := newDesk(t, rng)
 	d.blobs = location(l.addr, "puts")
 	for n := range size(12, 200) {
-		d.write(n, 600*time.Millisecond)
+		d.write(n, 1500*time.Millisecond)
 	}
 	l.rate.Store(0)
 	d.write(1000, 0)

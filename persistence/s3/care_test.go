@@ -120,10 +120,14 @@ type rewriting struct {
 
 func (r *rewriting) Write(p []byte) (int, error) { return r.text.Write(p) }
 
+// smallPart makes small contents go in parts.
+const smallPart = 100_000
+
 // TestAbort has an upload in parts fail: nothing of it is left.
 func TestAbort(t *testing.T) {
 	b := newBucket(t)
 	b.Blobs = b.open(t, &Config{Attempts: 2})
+	b.part = smallPart
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
 		if r.URL.Query().Get("partNumber") == "3" {
 			answering("InternalError", 500)(w, r, server)
@@ -131,7 +135,7 @@ func TestAbort(t *testing.T) {
 		}
 		server.ServeHTTP(w, r)
 	}
-	data := made(4 * partSize)
+	data := made(4 * smallPart)
 	if _, err := b.Put(t.Context(), strings.NewReader(string(data)), int64(len(data))); workspace.KindOf(err) != workspace.Unavailable {
 		t.Errorf("got %v, want one of kind unavailable", err)
 	}
@@ -147,6 +151,7 @@ func TestAbort(t *testing.T) {
 // TestLostAnswer completes an upload and loses the answer: it is there, once.
 func TestLostAnswer(t *testing.T) {
 	b := newBucket(t)
+	b.part = smallPart
 	lost := 0
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
 		server.ServeHTTP(w, r)
@@ -155,7 +160,7 @@ func TestLostAnswer(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	data := made(partSize + 1)
+	data := made(smallPart + 1)
 	id := put(t, b, data)
 	if got := contents(t, b.Blobs, time.Time{}); lost != 1 || len(got) != 1 || got[id] != int64(len(data)) {
 		t.Errorf("lost %d answers, stored %v", lost, got)
@@ -169,6 +174,7 @@ func TestLostAnswer(t *testing.T) {
 // TestUploadDenied has a server agree to complete an upload that it never does.
 func TestUploadDenied(t *testing.T) {
 	b := newBucket(t)
+	b.part = smallPart
 	denied := 1
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
 		if r.Method == http.MethodPost && r.URL.Query().Get("uploadId") != "" && denied != 0 {
@@ -178,13 +184,13 @@ func TestUploadDenied(t *testing.T) {
 		}
 		server.ServeHTTP(w, r)
 	}
-	data := made(partSize + 1)
+	data := made(smallPart + 1)
 	id := put(t, b, data)
 	if has, err := b.Has(t.Context(), id); !has || err != nil {
 		t.Errorf("it was put: has %v, %v", has, err)
 	}
 	denied = -1
-	other := made(partSize + 2)
+	other := made(smallPart + 2)
 	if _, err := b.Put(t.Context(), strings.NewReader(string(other)), int64(len(other))); workspace.KindOf(err) != workspace.Unavailable {
 		t.Errorf("denied always: got %v, want one of kind unavailable", err)
 	}

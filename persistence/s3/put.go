@@ -17,8 +17,8 @@ import (
 	"carrel.dev/workspace"
 )
 
-// partSize is the size of the parts in which an object is uploaded that is larger
-// than one, maxParts how many parts S3 takes, and atOnce how many are under way.
+// partSize is the size in bytes of the parts in which an object is uploaded that is
+// larger than one, maxParts how many parts S3 takes, atOnce how many are under way.
 const (
 	partSize = 16 << 20
 	maxParts = 10_000
@@ -100,7 +100,7 @@ func (o *object) metadata() map[string]string { return map[string]string{sumsNam
 func (b *Blobs) upload(ctx context.Context, id workspace.OID, o *object) (workspace.OID, error) {
 	o.header = content.Header(o.sums.size)
 	var err error
-	if o.size() <= partSize {
+	if o.size() <= b.part {
 		err = b.uploadWhole(ctx, id, o)
 	} else {
 		err = b.uploadLarge(ctx, id, o)
@@ -176,7 +176,7 @@ func (b *Blobs) abort(ctx context.Context, id workspace.OID, upload *string) {
 }
 
 func (b *Blobs) sendParts(ctx context.Context, id workspace.OID, upload *string, o *object) ([]types.CompletedPart, error) {
-	size := max(partSize, (o.size()+maxParts-1)/maxParts)
+	size := max(b.part, (o.size()+maxParts-1)/maxParts)
 	parts := make([]types.CompletedPart, (o.size()+size-1)/size)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)

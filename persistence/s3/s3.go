@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -55,12 +56,19 @@ type Blobs struct {
 	cfg     Config
 	client  *sdk.Client
 	backoff *retry.ExponentialJitterBackoff
+	part    int64 // partSize, but for tests
 }
 
 var (
 	_ workspace.Blobs     = (*Blobs)(nil)
 	_ workspace.Inventory = (*Blobs)(nil)
 )
+
+// retryQuota is the size of the SDK's quota of retries, of which each takes 14 that
+// a success gives back. The SDK's own, 500, is gone after a second of an outage in
+// which many workspaces write; with this, some 700 retries in a row have to fail
+// before requests are made once only.
+const retryQuota = 10_000
 
 // defaultRegion signs requests to a server that has no regions.
 const defaultRegion = "us-east-1"
@@ -70,13 +78,15 @@ const defaultRegion = "us-east-1"
 // server nothing. A region that neither the location nor the environment has is
 // Invalid, unless there is an endpoint.
 func New(ctx context.Context, cfg *Config) (*Blobs, error) {
-	b := &Blobs{cfg: cfg.withDefaults()}
+	b := &Blobs{cfg: cfg.withDefaults(), part: partSize}
 	b.backoff = retry.NewExponentialJitterBackoff(b.cfg.MaxBackoff)
 	shared, err := awsconfig.LoadDefaultConfig(ctx,
 		awsconfig.WithHTTPClient(httpClient(b.cfg.Stall)),
 		awsconfig.WithLogger(logging.Nop{}),
 		awsconfig.WithRetryer(func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.Backoff = b.cfg.Attempts, b.backoff })
+			return retry.NewStandard(func(o *retry.StandardOptions) {
+				o.MaxAttempts, o.Backoff, o.RateLimiter = b.cfg.Attempts, b.backoff, ratelimit.NewTokenRateLimit(retryQuota)
+			})
 		}),
 	)
 	if err != nil {
