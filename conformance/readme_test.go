@@ -131,6 +131,11 @@ func TestReadmeConfigurations(t *testing.T) {
 		serves(t, dir, binary, args)
 	}
 	for _, block := range blocks(t, "console") {
+		if strings.Contains(block, "token create") {
+			started++
+			servesTokens(t, dir, binary, block)
+			continue
+		}
 		_, command, _ := strings.Cut(block, "/path/to/carrel ")
 		started++
 		if args := strings.Fields(command); args[0] == "serve" {
@@ -151,6 +156,7 @@ func commands(t *testing.T, block string) [][]string {
 		Command string
 		Args    []string
 		URL     string
+		Headers map[string]string
 	}
 	if err := json.Unmarshal([]byte(block), &config); err != nil {
 		t.Fatalf("%v in\n%s", err, block)
@@ -159,7 +165,7 @@ func commands(t *testing.T, block string) [][]string {
 	for _, servers := range config {
 		for _, s := range servers {
 			switch {
-			case s.URL == clientURL:
+			case s.URL == clientURL, s.URL == hostedURL && s.Headers["Authorization"] == "Bearer TOKEN":
 			case s.Command != "/path/to/carrel":
 				t.Errorf("command %q, url %q", s.Command, s.URL)
 			default:
@@ -184,21 +190,55 @@ func serves(t *testing.T, repo, binary string, args []string) {
 }
 
 // clientURL is what the README tells clients to connect to.
-const clientURL = "http://127.0.0.1:7717/mcp"
+const (
+	clientURL = "http://127.0.0.1:7717/mcp"
+	hostedURL = "https://carrel.example.com/mcp"
+)
 
 // served is where a server says that it is reached.
 var served = regexp.MustCompile(`http://\S+/mcp`)
 
+// servesTokens runs the commands of a block, the last of which serves, and greets
+// the server with the token that one of them has made, and without.
+func servesTokens(t *testing.T, repo, binary, block string) {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	block = strings.NewReplacer("/path/to/carrel", binary, "/path/to/repo", repo, ":7717", "127.0.0.1:0",
+		" --url https://carrel.example.com", "").Replace(strings.TrimSpace(block))
+	lines := strings.Split(block, "\n")
+	token := ""
+	for _, line := range lines[:len(lines)-1] {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir, cmd.Env = t.TempDir(), append(plain(), "CARREL_DATA="+data)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if strings.Contains(line, "token create") {
+			token = strings.TrimSpace(string(out))
+		}
+	}
+	serve := strings.Fields(lines[len(lines)-1])
+	greets(t, data, serve, "", http.StatusUnauthorized)
+	greets(t, data, serve, "Bearer "+token, http.StatusOK)
+}
+
 // servesURL starts the server, on any free port, and greets it over HTTP.
 func servesURL(t *testing.T, repo, binary string, args []string) {
 	t.Helper()
-	args = slices.Clone(args)
+	args = append([]string{binary}, args...)
 	for i, a := range args {
 		args[i] = strings.ReplaceAll(strings.ReplaceAll(a, "/path/to/repo", repo), ":7717", ":0")
 	}
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	greets(t, filepath.Join(t.TempDir(), "data"), args, "", http.StatusOK)
+}
+
+// greets starts a server and greets it over HTTP.
+func greets(t *testing.T, data string, args []string, authorization string, want int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(plain(), "CARREL_DATA="+filepath.Join(t.TempDir(), "data"))
+	cmd.Env = append(plain(), "CARREL_DATA="+data)
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -212,14 +252,22 @@ func servesURL(t *testing.T, repo, binary string, args []string) {
 	}
 	go io.Copy(io.Discard, stderr)
 	greeting, _, _ := strings.Cut(hello, "\n")
-	r, err := http.Post(served.FindString(said), "application/json", strings.NewReader(greeting))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, served.FindString(said), strings.NewReader(greeting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	r, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, said)
 	}
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
-	if err != nil || !strings.Contains(string(body), "/repos/carrel") {
-		t.Errorf("%v answers %v %s", args, err, body)
+	if err != nil || r.StatusCode != want || want == http.StatusOK && !strings.Contains(string(body), "/repos/") {
+		t.Errorf("%v answers %d, %v, %s", args, r.StatusCode, err, body)
 	}
 	cmd.Process.Signal(os.Interrupt)
 	if err := cmd.Wait(); err != nil {
