@@ -181,6 +181,7 @@ func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
 		cfg.Hosts = []string{u.Hostname()}
 	}
 	if !f.authorized() {
+		cfg.Limits = web.Limits{Rate: -1, InFlight: -1, Streams: -1} // everybody on this machine is one client
 		return web.New(cfg), nil
 	}
 	guard := &auth.GuardConfig{Base: f.url, Log: h.log}
