@@ -230,7 +230,7 @@ func (w *Workspace) decideCommit(ctx context.Context, s *Snapshot, r CommitReque
 	return encode(WorkspaceCommitting, Committing{
 		Key: in.key, Mount: m.Point, Repo: m.Repo, Branch: change.Branch, Upstream: in.result.Upstream,
 		Parent: change.Parent, Commit: p.Commit(), By: s.live.host.cfg.Processes.Self(),
-		Asked: w.caller.Key, Request: w.caller.Request,
+		Asked: w.caller.key(), Request: w.caller.Request,
 		Changes: leaving(chosen, c, p.Commit()),
 	}), nil
 }

@@ -62,7 +62,11 @@ func plan(s *Snapshot, c *Catalog, mounts map[string]MountPatch) (map[string]Mou
 		if err != nil {
 			return nil, named(key, err)
 		}
-		if s.hides(point) {
+		patch, changes := s.unmasked(point, d, patch)
+		if !changes {
+			continue
+		}
+		if s.usurps(point) {
 			return nil, Errorf(Conflict, "uncommitted work would change its owner").At(key)
 		}
 		patches[string(point)] = patch
@@ -154,7 +158,7 @@ func (s *Snapshot) checkBranches(ctx context.Context, patches map[string]MountPa
 func (s *Snapshot) checkMotion(next *Table, patches map[string]MountPatch) error {
 	for _, in := range s.State.Intents {
 		if _, touched := patches[string(in.Mount)]; touched {
-			return inFlight(in)
+			return inFlight(in, s.grants)
 		}
 	}
 	moved, err := s.withheldBy(next)

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,7 +11,9 @@ import (
 // What a caller is granted is applied in two places, below everything that asks:
 // here, to the state that its handle shows, and in may, to what it does. A repo
 // that is not granted is taken out of a snapshot before anything looks at it: its
-// mounts, wherever they are, and what the upper has for them.
+// mounts, wherever they are, with the deviations that make them, and what the upper
+// has for them. What it mounts in the place of a granted repo hides that one for the
+// caller no more.
 
 // may refuses what the caller was not granted.
 func (c Caller) may(v Verb) error {
@@ -70,6 +73,7 @@ type granted struct {
 	state   *State
 	table   *Table
 	unseen  *Upper
+	masked  map[Path]Deviation
 }
 
 // granted returns the snapshot as callers of some grants see it. The caller holds
@@ -89,7 +93,7 @@ func (s *Snapshot) granted(g *Grants) *Snapshot {
 		l.mu.Unlock()
 	}
 	snap := newSnapshot(l, seen.state, seen.table)
-	snap.grants, snap.unseen = g, seen.unseen
+	snap.grants, snap.unseen, snap.masked = g, seen.unseen, seen.masked
 	return snap
 }
 
@@ -103,10 +107,37 @@ func (s *State) granted(g *Grants, c *Catalog) *granted {
 	seen.Upper = shown
 	seen.Intents = maps.Clone(s.Intents)
 	maps.DeleteFunc(seen.Intents, func(_ string, in Committing) bool { _, ok := g.Repo(in.Repo); return !ok })
+	seen.Deviations = map[Path]Deviation{}
+	masked := map[Path]Deviation{}
+	for p, d := range s.Deviations {
+		if _, ok := g.Repo(cmp.Or(d.Repo, RepoPath(p))); ok {
+			seen.Deviations[p] = d
+		} else {
+			masked[p] = d
+		}
+	}
 	return &granted{
 		grants: g, of: s, reposAt: c.reposAt,
-		state: &seen, table: derive(c.Repos, &seen, g), unseen: unseen,
+		state: &seen, table: derive(c.Repos, &seen, g), unseen: unseen, masked: masked,
 	}
+}
+
+// unmasked returns a patch that makes a deviation where the caller sees none and one
+// may be, and whether there is anything to change: what the caller takes back there
+// is none of its own.
+func (s *Snapshot) unmasked(point Path, d Deviation, patch MountPatch) (MountPatch, bool) {
+	if _, seen := s.State.Deviations[point]; seen || !s.grants.limitsRepos() {
+		return patch, true
+	}
+	if d == (Deviation{}) {
+		return nil, false
+	}
+	all := MountPatch{}
+	if _, masked := s.masked[point]; masked {
+		all = MountPatch{FieldRepo: nil, FieldBranch: nil, FieldPolicy: nil, FieldPin: nil}
+	}
+	maps.Copy(all, patch)
+	return all, true
 }
 
 // split returns the entries that are to be shown, and the others, nil if there are
@@ -126,6 +157,20 @@ func (u *Upper) split(show func(Entry) bool) (shown, others *Upper) {
 	return shown, others
 }
 
+// usurps reports whether a mount at a point would take over work that the caller is
+// kept from seeing: what belongs to a mount further down stays with that.
+func (s *Snapshot) usurps(point Path) bool {
+	if s.unseen == nil {
+		return false
+	}
+	for _, e := range s.unseen.Within(point) {
+		if !e.Owner.Mount.Below(point) {
+			return true
+		}
+	}
+	return false
+}
+
 // hides reports whether the caller is kept from seeing something at or below a
 // path.
 func (s *Snapshot) hides(p Path) bool {
@@ -138,8 +183,12 @@ func (s *Snapshot) hides(p Path) bool {
 	return false
 }
 
-// Visible returns the project's repos and workspaces as a caller may know them.
+// Visible returns the project's repos and workspaces as a caller may know them, who
+// may read.
 func (p *Project) Visible(ctx context.Context, g *Grants) (*Catalog, error) {
+	if err := (Caller{Grants: g}).may(VerbRead); err != nil {
+		return nil, err
+	}
 	c, err := p.Catalog(ctx)
 	if err != nil {
 		return nil, err

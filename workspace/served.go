@@ -18,7 +18,14 @@ type served struct {
 }
 
 // servedSession keeps two generations, so that forgetting needs no order.
-type servedSession struct{ young, old map[Path]version }
+type servedSession struct{ young, old map[place]version }
+
+// place is a path as it belongs to an owner. What somebody else has mounted there, or
+// is granted there, is another one, and says nothing of this.
+type place struct {
+	path  Path
+	owner Owner
+}
 
 // version is what a session was given of a path.
 type version struct {
@@ -28,7 +35,7 @@ type version struct {
 	draft bool
 }
 
-func (s *servedSession) get(p Path) (version, bool) {
+func (s *servedSession) get(p place) (version, bool) {
 	b, ok := s.young[p]
 	if !ok {
 		b, ok = s.old[p]
@@ -36,21 +43,21 @@ func (s *servedSession) get(p Path) (version, bool) {
 	return b, ok
 }
 
-func (s *servedSession) set(p Path, v version) {
+func (s *servedSession) set(p place, v version) {
 	if len(s.young) >= servedPaths {
 		s.old, s.young = s.young, nil
 	}
 	if s.young == nil {
-		s.young = map[Path]version{}
+		s.young = map[place]version{}
 	}
 	s.young[p] = v
 }
 
 // forget drops the drafts at and below a path.
 func (s *servedSession) forget(within Path) {
-	for _, m := range []map[Path]version{s.young, s.old} {
+	for _, m := range []map[place]version{s.young, s.old} {
 		for p, v := range m {
-			if v.draft && within.Contains(p) {
+			if v.draft && within.Contains(p.path) {
 				delete(m, p)
 			}
 		}
@@ -58,8 +65,8 @@ func (s *servedSession) forget(within Path) {
 }
 
 // committed makes a draft that was committed a version like others.
-func (s *servedSession) committed(p Path, n Node) {
-	for _, m := range []map[Path]version{s.young, s.old} {
+func (s *servedSession) committed(p place, n Node) {
+	for _, m := range []map[place]version{s.young, s.old} {
 		if v, ok := m[p]; ok && v.Node == n {
 			m[p] = version{Node: n}
 		}
@@ -78,7 +85,7 @@ func (s *served) has() (anybody, sessions bool) {
 }
 
 // last returns what a session was last given, else what anybody was.
-func (s *served) last(session string, p Path) (version, bool) {
+func (s *served) last(session string, p place) (version, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range []string{session, anySession} {
@@ -91,18 +98,18 @@ func (s *served) last(session string, p Path) (version, bool) {
 	return version{}, false
 }
 
-// below returns what a session was last given below a directory, else what
-// anybody was.
-func (s *served) below(session string, dir Path) map[Path]version {
+// below returns what a session was last given of an owner below a directory, else
+// what anybody was.
+func (s *served) below(session string, dir place) map[Path]version {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := map[Path]version{}
 	for _, name := range []string{anySession, session} { // the session's own last, to win
 		if one := s.sessions[name]; one != nil {
-			for _, generation := range []map[Path]version{one.old, one.young} {
+			for _, generation := range []map[place]version{one.old, one.young} {
 				for p, b := range generation {
-					if p.Below(dir) {
-						found[p] = b
+					if p.owner == dir.owner && p.path.Below(dir.path) {
+						found[p.path] = b
 					}
 				}
 			}
@@ -112,7 +119,7 @@ func (s *served) below(session string, dir Path) map[Path]version {
 }
 
 // note remembers what a session was given.
-func (s *served) note(session string, p Path, v version) {
+func (s *served) note(session string, p place, v version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sessions == nil {
@@ -139,7 +146,7 @@ func (s *served) forget(within Path) {
 }
 
 // committed notes that a commit has what was a draft.
-func (s *served) committed(p Path, n Node) {
+func (s *served) committed(p place, n Node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
@@ -152,8 +159,8 @@ func (s *served) forgetAll(within Path) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.sessions {
-		for _, m := range []map[Path]version{one.young, one.old} {
-			maps.DeleteFunc(m, func(p Path, _ version) bool { return within.Contains(p) })
+		for _, m := range []map[place]version{one.young, one.old} {
+			maps.DeleteFunc(m, func(p place, _ version) bool { return within.Contains(p.path) })
 		}
 	}
 }

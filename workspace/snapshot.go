@@ -40,10 +40,11 @@ type Snapshot struct {
 	views map[*Mount]*view
 	held  map[OID][]byte // contents that a call has set and not stored yet
 
-	// grants are those of whom it is for, and unseen is what the upper has of repos
-	// that they leave out; nil if there is none.
+	// grants are those of whom it is for. Of repos that they leave out, unseen is what
+	// the upper has, nil if there is nothing, and masked are the deviations.
 	grants *Grants
 	unseen *Upper
+	masked map[Path]Deviation
 }
 
 func newSnapshot(l *live, s *State, t *Table) *Snapshot {

@@ -162,7 +162,7 @@ func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
 		return Base{}, err
 	}
 	base := Base{Node{n.Mode.Canonical(), n.OID}, commit}
-	if served, ok := st.w.live.served.last(st.w.caller.Session, p); ok && n.Kind() != Dir && !st.seen[p] {
+	if served, ok := st.w.live.served.last(st.w.caller.Session, place{p, m.Owner()}); ok && n.Kind() != Dir && !st.seen[p] {
 		base.Node = served.Node
 	}
 	return base, st.holdBase(ctx, m, base)
@@ -250,19 +250,18 @@ func (st *stage) disturbs(changes []PathChange) error {
 func (st *stage) bounded(ctx context.Context) error {
 	l, was, is := st.w.live.host.cfg.Limits, st.first.State.Upper, st.now.State.Upper
 	const hint = "Commit or revert some of the work first."
-	var others Usage // of what the caller does not see
-	if h := st.first.unseen; h != nil {
-		others = h.usage()
-		l.UpperEntries, l.UpperBytes = l.UpperEntries-others.Entries, l.UpperBytes-others.Bytes
+	unseen := &Upper{} // counts, and how much it is is not told
+	if st.first.unseen != nil {
+		unseen = st.first.unseen
 	}
-	if is.Len() > l.UpperEntries && is.Len() > was.Len() {
+	if is.Len() > l.UpperEntries-unseen.Len() && is.Len() > was.Len() {
 		return Errorf(Limit, "the workspace would have more than %d uncommitted entries", l.UpperEntries).Hinted(hint)
 	}
-	if is.Bytes() > l.UpperBytes && is.Bytes() > was.Bytes() {
+	if is.Bytes() > l.UpperBytes-unseen.Bytes() && is.Bytes() > was.Bytes() {
 		return Errorf(Limit, "the workspace would have more than %d bytes of uncommitted content", l.UpperBytes).Hinted(hint)
 	}
 	if is.Len() > was.Len() || is.Bytes() > was.Bytes() {
-		return st.w.live.mayGrow(ctx, is.usage().plus(others))
+		return st.w.live.mayGrow(ctx, is.usage().plus(unseen.usage()))
 	}
 	return nil
 }
@@ -304,6 +303,6 @@ func (st *stage) note() {
 			st.w.live.served.forget(m.path)
 			continue
 		}
-		st.w.live.served.note(st.w.caller.Session, m.path, version{m.node, true})
+		st.w.live.served.note(st.w.caller.Session, place{m.path, st.now.Table.Route(m.path).Owner()}, version{m.node, true})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,15 @@ type Caller struct {
 	Request string
 	// Grants are what the caller may do; nil: everything.
 	Grants *Grants
+}
+
+// key is the caller's key as records have it: that of one principal is not another's,
+// who could learn by it what was answered.
+func (c Caller) key() string {
+	if c.Key == "" || c.Principal == "" {
+		return c.Key
+	}
+	return strconv.Quote(c.Principal) + " " + c.Key
 }
 
 // Workspace is one caller's handle on a workspace. It is cheap, and all methods
@@ -108,13 +118,13 @@ func (w *Workspace) whole(ctx context.Context) (*Snapshot, error) {
 // Serve notes that the caller was given a path's content in a snapshot, or, with
 // a zero Found, that nothing is there.
 func (w *Workspace) Serve(s *Snapshot, p Path, f Found) {
-	draft := f.Layer == LayerUpper
+	m, draft := f.Mount, f.Layer == LayerUpper
 	if f.Path == "" { // nothing, which is a draft where the workspace took away what was there
-		m := s.Table.Route(p)
+		m = s.Table.Route(p)
 		draft = m != nil && s.hidden(p, m)
 	}
-	if m := f.Mount; m != nil || f.Path == "" {
-		w.live.served.note(w.caller.Session, p, version{Node{f.Mode, f.OID}, draft})
+	if m != nil || f.Path == "" {
+		w.live.served.note(w.caller.Session, place{p, m.Owner()}, version{Node{f.Mode, f.OID}, draft})
 	}
 }
 
@@ -232,7 +242,7 @@ func (w *Workspace) Answered(ctx context.Context) (bool, error) {
 	if err != nil || w.caller.Key == "" {
 		return false, err
 	}
-	_, known := s.State.Answer(w.caller.Key)
+	_, known := s.State.Answer(w.caller.key())
 	return known, nil
 }
 
@@ -241,7 +251,7 @@ func repeated[R any](w *Workspace, s *State) (r R, known bool, err error) {
 	if w.caller.Key == "" {
 		return r, false, nil
 	}
-	a, ok := s.Answer(w.caller.Key)
+	a, ok := s.Answer(w.caller.key())
 	if !ok {
 		return r, false, nil
 	}
@@ -267,7 +277,7 @@ func (w *Workspace) record(ctx context.Context, s *Snapshot, d decision, result 
 	}
 	if asked.Key != "" {
 		last := &d.events[len(d.events)-1]
-		last.Key, last.Request = asked.Key, asked.Request
+		last.Key, last.Request = asked.key(), asked.Request
 		last.Result = answer(result)
 	}
 	batches := append([]Batch{{Stream: l.stream(), Last: s.State.Seq, Events: d.events}}, d.also...)
@@ -422,6 +432,7 @@ func (p *Project) deleteAt(ctx context.Context, c Caller, id ID, discard bool, a
 		return false, err
 	}
 	// What the caller does not see would be lost as well: it is counted.
+	grants := c.Grants
 	c.Grants = nil
 	w := &Workspace{l, c}
 	if s, err := l.current(ctx); err == nil {
@@ -438,7 +449,7 @@ func (p *Project) deleteAt(ctx context.Context, c Caller, id ID, discard bool, a
 		}
 		for _, in := range s.State.Intents {
 			if tended, err := w.tended(in); tended || err != nil || !discard {
-				return decision{}, false, errors.Join(err, inFlight(in))
+				return decision{}, false, errors.Join(err, inFlight(in, grants))
 			}
 		}
 		e := p.stamp(c, encode(WorkspaceDeleted, struct{}{}))
@@ -464,7 +475,11 @@ func (s *Snapshot) mayDiscard(ctx context.Context, discard bool) error {
 	return err
 }
 
-// inFlight is why something has to wait for a commit to land.
-func inFlight(in Committing) error {
+// inFlight is why something has to wait for a commit to land, for a caller who may
+// not know of what.
+func inFlight(in Committing, g *Grants) error {
+	if _, ok := g.Repo(in.Repo); !ok {
+		return Errorf(Conflict, "a commit is under way").Hinted("Try again when it has landed.")
+	}
 	return Errorf(Conflict, "a commit of %s is under way", in.Mount).Hinted("Try again when it has landed.")
 }

@@ -215,9 +215,9 @@ func (w *world) finish(s *space, in *landing) {
 		for _, h := range w.hosts {
 			switch {
 			case !stays:
-				h.sessions(s).committed(p, e.ours())
+				h.sessions(s).committed(place{p, e.owner}, e.ours())
 			case !now.same(e):
-				h.sessions(s).committed(p, now.base.node)
+				h.sessions(s).committed(place{p, now.owner}, now.base.node)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func (w *world) predictServe(s *space, o op) prediction {
 	}
 	return succeeds(result{}, func() {
 		if m != nil && !n.isDir() || !n.present() {
-			w.hosts[o.host].sessions(s).note(o.session, o.path, version{n, draft})
+			w.hosts[o.host].sessions(s).note(o.session, place{o.path, m.owner()}, version{n, draft})
 		}
 	})
 }
@@ -125,7 +125,7 @@ func (w *world) predictChange(s *space, l layers, o op) prediction {
 			if m.forget {
 				known.forget(m.path, false)
 			} else {
-				known.note(o.session, m.path, version{m.node, true})
+				known.note(o.session, place{m.path, st.t.route(m.path).owner()}, version{m.node, true})
 			}
 		}
 	})

@@ -4,7 +4,13 @@ import "maps"
 
 // served is which version of a path each session of a process was last given; the
 // session "" is all of them.
-type served map[string]map[string]version
+type served map[string]map[place]version
+
+// place is a path as it belongs to an owner: what another mount has there is another.
+type place struct {
+	path  string
+	owner owner
+}
 
 // version is what was given. A draft was the upper's, and is no base for a write
 // once it has been taken away without being committed.
@@ -13,16 +19,16 @@ type version struct {
 	draft bool
 }
 
-func (s served) note(session, p string, v version) {
+func (s served) note(session string, p place, v version) {
 	for _, name := range []string{session, ""} {
 		if s[name] == nil {
-			s[name] = map[string]version{}
+			s[name] = map[place]version{}
 		}
 		s[name][p] = v
 	}
 }
 
-func (s served) last(session, p string) (node, bool) {
+func (s served) last(session string, p place) (node, bool) {
 	if v, ok := s[session][p]; ok {
 		return v.node, true
 	}
@@ -31,8 +37,8 @@ func (s served) last(session, p string) (node, bool) {
 }
 
 // known is what a session was last given, else what anybody was.
-func (s served) known(session string) map[string]version {
-	all := map[string]version{}
+func (s served) known(session string) map[place]version {
+	all := map[place]version{}
 	maps.Copy(all, s[""])
 	maps.Copy(all, s[session])
 	return all
@@ -41,12 +47,12 @@ func (s served) known(session string) map[string]version {
 // forget drops the drafts at and below a path, or everything.
 func (s served) forget(top string, everything bool) {
 	for _, one := range s {
-		maps.DeleteFunc(one, func(p string, v version) bool { return within(p, top) && (v.draft || everything) })
+		maps.DeleteFunc(one, func(p place, v version) bool { return within(p.path, top) && (v.draft || everything) })
 	}
 }
 
 // committed makes a draft that was committed a version like others.
-func (s served) committed(p string, n node) {
+func (s served) committed(p place, n node) {
 	for _, one := range s {
 		if v, ok := one[p]; ok && v.node == n {
 			one[p] = version{node: n}

@@ -106,7 +106,7 @@ func (st *stage) baseOf(p string) base {
 		b.files = m.files.under(rel(p, m.point))
 		return b
 	}
-	if n, ok := st.served.last(st.caller, p); ok && !st.seen[p] {
+	if n, ok := st.served.last(st.caller, place{p, m.owner()}); ok && !st.seen[p] {
 		b.node = n
 	}
 	return b
@@ -292,9 +292,10 @@ func (st *stage) deleteStale(dir string, before layers) {
 	if m == nil || st.seen[dir] || st.covered(dir) {
 		return
 	}
-	for p, v := range st.served.known(st.caller) {
+	for at, v := range st.served.known(st.caller) {
+		p := at.path
 		own, is := before.own(p)
-		if !below(p, dir) || st.t.route(p) != m || is && own.hides() || before.covered(p) {
+		if at.owner != m.owner() || !below(p, dir) || st.t.route(p) != m || is && own.hides() || before.covered(p) {
 			continue
 		}
 		if is := st.lower(p); is.isFile() && is != v.node {

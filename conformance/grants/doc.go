@@ -1,0 +1,11 @@
+// Package grants proves that what is not granted does not exist: it holds a project
+// with repos and workspaces that a caller is not granted against a twin project in
+// which they never were.
+//
+// The same calls are made in both, by callers of the same grants: every tool, with
+// paths of all that is hidden and of what lies beside, above, below and in its
+// place. The replies have to be the same, but for what [exceptions] names; and
+// afterwards nothing that was hidden is lost or changed.
+//
+//	go test ./conformance/grants
+package grants
