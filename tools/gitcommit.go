@@ -181,7 +181,7 @@ func pathsIn(m *workspace.Mount, spellings []string) ([]workspace.Path, error) {
 		}
 		if !m.Point.Contains(p) {
 			e := workspace.Errorf(workspace.Invalid, "is not in the mount %s", m.Point).At(p.String())
-			if !strings.HasPrefix(spelling, "/") {
+			if !strings.HasPrefix(spelling, "/") && workspace.Scratch.Contains(p) {
 				e = e.Hinted("Did you mean %s? Relative paths are below %s.", m.Point.Join(p.Rel(workspace.Scratch)), workspace.Scratch)
 			}
 			return nil, e

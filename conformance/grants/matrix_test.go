@@ -74,6 +74,9 @@ func (tw *twins) call(tool, args string) (code workspace.Kind) {
 			tw.cursor[i] = string(m[1])
 		}
 	}
+	if code == workspace.Internal {
+		tw.Errorf("%s %s: %s", tool, args, got[1])
+	}
 	if got[0] != got[1] {
 		tw.Errorf("%s %s: (-hiding +twin):\n%s", tool, args, cmp.Diff(got[0], got[1]))
 		if tw.failures++; tw.failures == 5 {
@@ -98,7 +101,7 @@ var pool = []string{
 	"/repos/team", "/repos/team/s", "/repos/team/tool", "/repos/team/tool/t", "/repos/team/tol", "/repos/outer", "/repos/outer/inner",
 	"/repos/outer/inner/x", "/repos/outer/inner/s", "/repos/outer/inner/d", "/repos/outer/inner/d/x", "/repos/outer/inner/own",
 	"/workspace", "/workspace/notes", "/workspace/fresh", "/agents/theirs", "repos/secret/s", "secret/s", "s", "hush", "a",
-	"vendor/secret/s", "DIR/secret/secret.git/s", "DIR/granted/app.git/a",
+	"vendor/secret/s", "../vendor/secret/s", "a/../../repos/secret/s", "DIR/secret/secret.git/s", "DIR/granted/app.git/a",
 }
 
 // scopes are the mount points that calls name.

@@ -126,7 +126,7 @@ func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		level = slog.LevelDebug
 	}
 	// The path, and not the query: there may be a token in it.
-	attrs := append(Why(err), slog.Int("status", a.status), slog.String("path", cut(r.URL.Path, 300)), slog.String("remote", r.RemoteAddr))
+	attrs := append(Why(err), slog.Int("status", a.status), slog.String("path", LogPath(r.URL.Path)), slog.String("remote", r.RemoteAddr))
 	g.cfg.Log.Log(r.Context(), level, "request refused", attrs...)
 	g.write(w, r, a)
 }

@@ -254,6 +254,10 @@ func (f *Front) receive(w http.ResponseWriter, r *http.Request) (m message, rele
 
 // read reads the message of a POST, and takes bulk room as its bytes arrive.
 func (f *Front) read(w http.ResponseWriter, r *http.Request) (m message, bulk int64, ok bool) {
+	if r.ContentLength > int64(f.server.cfg.MaxMessage) {
+		reject(w, http.StatusRequestEntityTooLarge, tooLong(nil, f.server.cfg.MaxMessage))
+		return message{}, 0, false
+	}
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime))
 	ctx, stop := context.WithTimeout(r.Context(), bodyTime)
@@ -279,7 +283,9 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request) (m message, bulk in
 		refuse(w, http.StatusBadRequest, "the message broke off")
 		return message{}, bulk, false
 	}
-	w.Header().Del("Connection")
+	if r.ContentLength > 0 { // else a proxy before us may see another end of the message
+		w.Header().Del("Connection")
+	}
 	m, refused := parse(bytes.TrimSpace(raw.Bytes()))
 	if refused != nil {
 		reject(w, http.StatusBadRequest, refused)

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -77,8 +76,23 @@ func New(cfg *Config) *Server {
 	return s
 }
 
+// unreadTime is how long a client may take to send a body that nobody reads: that of a
+// request which is refused, say. Whoever reads one says how long that may take.
+const unreadTime = 5 * time.Second
+
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadTime)) // else the connection waits for the rest
+	}
+	if r.ContentLength < 0 {
+		// It came in chunks, and may have had a length as well, which net/http drops: RFC
+		// 9112, section 6.1, has the connection end then, so that what one of two servers
+		// takes for a body is not the other one's next request.
+		w.Header().Set("Connection", "close")
+	}
+	s.handler.ServeHTTP(w, r)
+}
 
 // Serve serves a listener until ctx ends: then it is not ready, after Config.Drain
 // it takes nothing more, and running calls finish. The error is that of the listener,
@@ -145,7 +159,7 @@ func (s *Server) protected(next http.Handler) http.Handler {
 
 // noProject answers a principal whose project cannot be served.
 func (s *Server) noProject(w http.ResponseWriter, r *http.Request, p *auth.Principal, err error) {
-	s.cfg.Log.Error("a project cannot be served", "project", p.Project, "principal", p, "path", r.URL.Path, "err", err)
+	s.cfg.Log.Error("a project cannot be served", "project", p.Project, "principal", p, "path", auth.LogPath(r.URL.Path), "err", err)
 	switch workspace.KindOf(err) {
 	case workspace.NotExist:
 		say(w, http.StatusForbidden, "the project of this token does not exist, or no longer")
@@ -166,7 +180,7 @@ func (s *Server) admin(next http.Handler) http.Handler {
 }
 
 // logged writes a line for each request. What a client sends is in none but for the
-// path, which has no secret.
+// path, without what looks like a secret.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.cfg.Log.Enabled(r.Context(), slog.LevelDebug) {
@@ -176,18 +190,9 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		began := s.cfg.Now()
 		seen := &observed{ResponseWriter: w}
 		next.ServeHTTP(seen, r)
-		s.cfg.Log.Debug("request", "method", r.Method, "path", clip(r.URL.Path), "status", seen.status(),
+		s.cfg.Log.Debug("request", "method", r.Method, "path", auth.LogPath(r.URL.Path), "status", seen.status(),
 			"remote", r.RemoteAddr, "ms", s.cfg.Now().Sub(began).Milliseconds())
 	})
-}
-
-// clip shortens a path for the log.
-func clip(path string) string {
-	const most = 300
-	if len(path) > most {
-		path = path[:most]
-	}
-	return strings.ToValidUTF8(path, "?")
 }
 
 // observed notes the status of a response.
