@@ -14,6 +14,12 @@ import (
 // mounts, wherever they are, with the deviations that make them, and what the upper
 // has for them. What it mounts in the place of a granted repo hides that one for the
 // caller no more.
+//
+// Three things are not as if it did not exist, so that nobody's work is lost: a write
+// in the place of an unseen entry and a mount point over unseen work are refused, in
+// words that name nothing of it, and unseen work counts to the limits of a workspace
+// and where it is deleted. A mount that the caller makes in the place of an unseen one
+// without work replaces it.
 
 // may refuses what the caller was not granted.
 func (c Caller) may(v Verb) error {

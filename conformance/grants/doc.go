@@ -4,7 +4,7 @@
 //
 // The same calls are made in both, by callers of the same grants: every tool, with
 // paths of all that is hidden and of what lies beside, above, below and in its
-// place. The replies have to be the same, but for what [exceptions] names; and
+// place. The replies have to be the same, but for a few exceptions, which a test lists with their reasons; and
 // afterwards nothing that was hidden is lost or changed.
 //
 //	go test ./conformance/grants

@@ -11,13 +11,15 @@ import (
 	"carrel.dev/workspace"
 )
 
-// verbCalls is a call of each tool that succeeds with all verbs, and the verb that
-// it needs, written down here once more. Those that change something come last, so
-// that none spoils another.
-var verbCalls = []struct {
+// verbCall is a call that succeeds with all verbs, and the verb that its tool needs.
+type verbCall struct {
 	tool, args string
 	needs      workspace.Verb
-}{
+}
+
+// verbCalls is a call of each tool. Those that change something come last, so that
+// none spoils another.
+var verbCalls = []verbCall{
 	{"workspace.open", `{"path":"` + mine + `"}`, workspace.VerbRead},
 	{"workspace.list", `{}`, workspace.VerbRead},
 	{"workspace.show", `{}`, workspace.VerbRead},
@@ -67,12 +69,7 @@ func sets() [][]workspace.Verb {
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	for _, tool := range tools.All() {
-		if !slices.ContainsFunc(verbCalls, func(c struct {
-			tool, args string
-			needs      workspace.Verb
-		}) bool {
-			return c.tool == tool.Name && c.needs == tool.Verb()
-		}) {
+		if !slices.ContainsFunc(verbCalls, func(c verbCall) bool { return c.tool == tool.Name && c.needs == tool.Verb() }) {
 			t.Errorf("%s is not tried, or needs another verb than %s", tool.Name, tool.Verb())
 		}
 	}

@@ -222,21 +222,15 @@ func (w *world) remove(names ...string) {
 // do makes a call that has to succeed, with all rights.
 func (w *world) do(tool, args string) server.Reply {
 	w.Helper()
-	var in map[string]any
-	w.must(json.Unmarshal([]byte(args), &in))
-	if _, named := in["workspace"]; !named && !strings.HasPrefix(tool, "workspace.c") && tool != "workspace.delete" {
-		in["workspace"] = mine
+	r := in(tool, args)
+	if strings.Contains(args, `"workspace":`) {
+		r.Arguments = json.RawMessage(args)
 	}
-	if tool == "workspace.configure" {
-		in["workspace"] = mine
+	reply := w.wide.Call(w.Context(), r)
+	if reply.IsError() {
+		w.Fatalf("%s %s: %v", tool, args, reply.Text)
 	}
-	b, err := json.Marshal(in)
-	w.must(err)
-	r := w.wide.Call(w.Context(), server.Request{Tool: tool, Arguments: b})
-	if r.IsError() {
-		w.Fatalf("%s %s: %v", tool, args, r.Text)
-	}
-	return r
+	return reply
 }
 
 // run calls a tool below the session, as a caller of some grants.
