@@ -22,6 +22,10 @@ type cli struct {
 	// The global flags.
 	data, project       string
 	logLevel, logFormat string
+	config              string
+
+	// origin is where each setting that was given has its value from.
+	origin map[string]string
 
 	// running is the command whose own code runs; nil while the command line is
 	// still being read, so that an error is one of usage.
@@ -78,6 +82,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.project, "project", "", "project; default the one that has the repository around the working directory, else \"default\"")
 	flags.StringVar(&c.logLevel, "log-level", "warn", "what is logged on stderr: debug, info, warn or error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "how: text or json")
+	flags.StringVar(&c.config, "config", "", "configuration file, in YAML; default $"+configVariable)
 	c.completeWith(root, "log-level", "debug", "info", "warn", "error")
 	c.completeWith(root, "log-format", "text", "json")
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -101,9 +106,17 @@ func (c *cli) group(cmd *cobra.Command, sub ...*cobra.Command) *cobra.Command {
 // does makes a function what a command does.
 func (c *cli) does(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c.running = cmd
+		if err := c.begin(cmd); err != nil {
+			return err
+		}
 		return f(cmd.Context(), args)
 	}
+}
+
+// begin is what comes before a command's own code.
+func (c *cli) begin(cmd *cobra.Command) error {
+	c.running = cmd
+	return c.settle(cmd)
 }
 
 // completeWith offers fixed values for a flag.

@@ -28,6 +28,7 @@ func TestExamples(t *testing.T) {
 	w.git(".", "add", "README.md")
 	w.git(".", "commit", "-q", "-m", "first")
 
+	w.write("carrel.yaml", "log-format: json\n")
 	w.demo()
 	w.carrel("call", "writeFile", "path=/repos/app/main.go", "content=one\n")
 	w.addToken("t-4k2m8qrx")

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
 	"sync"
@@ -30,6 +31,7 @@ type serveFlags struct {
 	drain     time.Duration
 	issuer    auth.IssuerConfig
 	limits    web.Limits
+	checkOnly bool
 }
 
 func (c *cli) serve() *cobra.Command {
@@ -43,9 +45,13 @@ func (c *cli) serve() *cobra.Command {
 			"are for whoever runs it.\n\n" +
 			"Without --tokens and --oidc-issuer only this machine is served, without authorization, and what is\n" +
 			"served is chosen as by carrel mcp. With them every request needs a token, made by carrel token create\n" +
-			"or by the issuer, which also says which project it is for: all projects of the data directory are served.",
+			"or by the issuer, which also says which project it is for: all projects of the data directory are served.\n\n" +
+			"Each flag but --config and --check-config is a setting: --log-level is also the variable\n" +
+			"CARREL_LOG_LEVEL, where commas separate the values of a flag that may be repeated, and the key log-level\n" +
+			"in the file of --config. The command line counts before the environment, that before the file.",
 		Example: "  carrel serve\n" +
 			"  carrel serve --repo app --repo lib=lib.git#main\n" +
+			"  carrel serve --config carrel.yaml --check-config\n" +
 			"  carrel serve --addr :7717 --tokens --url https://carrel.example.com\n" +
 			"  carrel serve --oidc-issuer https://login.example.com --oidc-audience https://carrel.example.com/mcp",
 		Args: usageArgs(cobra.NoArgs, "serve takes no arguments, only flags"),
@@ -65,6 +71,7 @@ func (c *cli) serve() *cobra.Command {
 	flags.Float64Var(&f.limits.Rate, "limit-rate", 500, "requests a second that one token may make; negative: any number")
 	flags.IntVar(&f.limits.Burst, "limit-burst", 1000, "requests at once above that rate")
 	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests and streams of one token at a time; negative: any number")
+	flags.BoolVar(&f.checkOnly, "check-config", false, "only check the settings, print them with where each is from, and exit")
 	c.toolFlags(cmd, &f.mcpFlags)
 	return cmd
 }
@@ -93,6 +100,9 @@ func (f *serveFlags) check(c *cli) error {
 func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 	if err := f.check(c); err != nil {
 		return err
+	}
+	if f.checkOnly {
+		return c.checkConfig(&f)
 	}
 	l, err := c.listen(ctx, &f)
 	if err != nil {
@@ -174,24 +184,30 @@ func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
 	if !f.authorized() {
 		return web.New(cfg), nil
 	}
-	guard := &auth.GuardConfig{Base: f.url, Log: h.log}
+	var err error
+	cfg.Auth, cfg.Guard, err = f.letIn(h.tokens, h.log)
+	return web.New(cfg), err
+}
+
+// letIn wires what lets requests in.
+func (f *serveFlags) letIn(tokens workspace.Tokens, log *slog.Logger) (*auth.Authenticator, *auth.Guard, error) {
+	guard := &auth.GuardConfig{Base: f.url, Log: log}
 	if f.url == "" {
 		guard.Host = func(string) bool { return true } // whatever reaches it
 	}
-	let := &auth.Config{Tokens: h.tokens}
+	let := &auth.Config{Tokens: tokens}
 	if f.issuer.URL != "" {
-		f.issuer.Log = h.log
+		f.issuer.Log = log
 		issuer, err := auth.NewIssuer(&f.issuer)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		let.Issuer, guard.Issuers = issuer, []string{f.issuer.URL}
 	}
-	cfg.Auth = auth.New(let)
-	guard.Auth = cfg.Auth
-	var err error
-	cfg.Guard, err = auth.NewGuard(guard)
-	return web.New(cfg), err
+	a := auth.New(let)
+	guard.Auth = a
+	g, err := auth.NewGuard(guard)
+	return a, g, err
 }
 
 // projects are the servers of the projects that principals have.
@@ -230,8 +246,8 @@ func (h *home) ready(ctx context.Context) error {
 	return err
 }
 
-// listen opens the address: one of this machine, unless requests need a token.
-func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
+// address is where to listen: on this machine, unless requests need a token.
+func (c *cli) address(f *serveFlags) (*net.TCPAddr, error) {
 	a, err := net.ResolveTCPAddr("tcp", f.addr)
 	switch {
 	case err != nil:
@@ -239,6 +255,15 @@ func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
 	case !a.IP.IsLoopback() && !f.authorized():
 		return nil, workspace.Errorf(workspace.Permission, "%q is no loopback address, and no authorization is configured", f.addr).
 			Hinted("Listen on 127.0.0.1 or [::1], or pass --tokens or --oidc-issuer, so that every request needs a token.")
+	}
+	return a, nil
+}
+
+// listen opens the address.
+func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
+	a, err := c.address(f)
+	if err != nil {
+		return nil, err
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", a.String())
