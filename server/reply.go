@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -32,7 +33,7 @@ type Reply struct {
 func (r Reply) IsError() bool { return r.Code != "" }
 
 // succeeded makes the reply of a tool's result.
-func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note string) Reply {
+func (v voice) succeeded(ctx context.Context, t *tools.Tool, out tools.Output, id workspace.ID, note string) Reply {
 	shown := out.Render()
 	r := Reply{Data: shown.Data, TextOnly: t.TextOnly}
 	if shown.Text != "" || shown.Data == nil {
@@ -47,7 +48,7 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 	}
 	fields, err := compact(out)
 	if err != nil {
-		return v.failed(t, err)
+		return v.failed(ctx, t, err)
 	}
 	if id != "" && !v.session.desk.named[t] {
 		value, _ := json.Marshal(id) // a string always encodes
@@ -59,12 +60,12 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 
 // failed makes the reply of an error. What nobody classified is logged under an
 // id, and the client is told no more than that.
-func (v voice) failed(t *tools.Tool, err error) Reply {
+func (v voice) failed(ctx context.Context, t *tools.Tool, err error) Reply {
 	name := v.spelling.Of(t.Name)
 	kind := workspace.KindOf(err)
 	if kind == workspace.Internal {
 		id := v.session.desk.cfg.NewID()
-		v.session.desk.cfg.Log.Error("a call failed inside", "id", id, "tool", t.Name, "session", v.session.id, "err", err)
+		v.session.desk.cfg.Log.ErrorContext(ctx, "a call failed inside", "id", id, "tool", t.Name, "session", v.session.id, "err", err)
 		return Reply{Code: kind, Text: []string{name + ": internal error, logged under the id " + id}}
 	}
 	text := err.Error()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"carrel.dev/server"
 )
 
 // cli is one run of the command line.
@@ -140,9 +142,9 @@ func (c *cli) logger() (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{Level: level}
 	switch c.logFormat {
 	case "text":
-		return slog.New(slog.NewTextHandler(c.stderr, opts)), nil
+		return slog.New(server.LogHandler(slog.NewTextHandler(c.stderr, opts))), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(c.stderr, opts)), nil
+		return slog.New(server.LogHandler(slog.NewJSONHandler(c.stderr, opts))), nil
 	}
 	return nil, c.usage("--log-format is %q, not text or json", c.logFormat)
 }

@@ -70,7 +70,7 @@ func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
 	c := k.conn
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.cfg.Log.Error("a request panicked", "method", k.message.method, "panic", p, "stack", string(debug.Stack()))
+			c.server.cfg.Log.ErrorContext(ctx, "a request panicked", "method", k.message.method, "panic", p, "stack", string(debug.Stack()))
 			response = (&refusal{k.message.id, mcp.INTERNAL_ERROR, "internal error"}).response()
 		}
 	}()
