@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"carrel.dev/cmd/carrel/traced"
 	"carrel.dev/mounts"
 	"carrel.dev/persistence/datadir"
 	"carrel.dev/persistence/dir"
@@ -36,6 +37,8 @@ type homeOptions struct {
 	asIs bool
 	// unbounded results are for a terminal, which takes any size.
 	unbounded bool
+	// tracer, if not nil, makes spans of what is done for requests.
+	tracer *traced.Tracer
 }
 
 // unboundedResult is the size of a result that nobody bounds, in bytes.
@@ -96,10 +99,16 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
 	h.close = append(h.close, h.repos.Close)
+	blobs := spill.New(store, large, nil)
 	cfg := &workspace.Config{
-		Store: store, Blobs: spill.New(store, large, nil),
+		Store: store, Blobs: blobs,
 		Trees: h.repos, Committer: h.repos, Ignorer: h.repos,
 		Processes: data, DataID: data.ID(), Log: h.log,
+	}
+	if o.tracer != nil {
+		repos := o.tracer.Repos(h.repos)
+		cfg.Store, cfg.Blobs = o.tracer.Store(store), o.tracer.Blobs(blobs)
+		cfg.Trees, cfg.Committer = repos, repos
 	}
 	if o.unbounded {
 		cfg.Limits.ResultBytes = unboundedResult

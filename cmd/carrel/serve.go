@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"carrel.dev/cmd/carrel/traced"
 	"carrel.dev/server"
 	"carrel.dev/server/auth"
 	"carrel.dev/server/mcpwire"
@@ -31,6 +32,7 @@ type serveFlags struct {
 	drain     time.Duration
 	issuer    auth.IssuerConfig
 	limits    web.Limits
+	traces    string
 	checkOnly bool
 }
 
@@ -71,6 +73,7 @@ func (c *cli) serve() *cobra.Command {
 	flags.Float64Var(&f.limits.Rate, "limit-rate", 500, "requests a second that one token may make; negative: any number")
 	flags.IntVar(&f.limits.Burst, "limit-burst", 1000, "requests at once above that rate")
 	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests and streams of one token at a time; negative: any number")
+	flags.StringVar(&f.traces, "traces", traced.Off, "where OpenTelemetry spans of requests go: off, otlp (as the OTEL_ variables say), stdout or file:NAME")
 	flags.BoolVar(&f.checkOnly, "check-config", false, "only check the settings, print them with where each is from, and exit")
 	c.toolFlags(cmd, &f.mcpFlags)
 	return cmd
@@ -109,7 +112,12 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer l.Close() // unless the server did
-	h, err := c.open(ctx, homeOptions{create: true})
+	tracer, flush, err := c.startTraces(ctx, &f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, flush()) }()
+	h, err := c.open(ctx, homeOptions{create: true, tracer: tracer})
 	if err != nil {
 		return err
 	}
@@ -122,7 +130,7 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 		c.note("carrel: %s", n)
 	}
 	defer c.lookAround(ctx, h, offered)()
-	s, err := c.web(h, offered, &f)
+	s, err := c.web(h, offered, &f, tracer)
 	if err != nil {
 		return err
 	}
@@ -160,12 +168,15 @@ func (c *cli) hosted(ctx context.Context, h *home, f *serveFlags) (*offer, error
 }
 
 // web wires the server.
-func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
+func (c *cli) web(h *home, o *offer, f *serveFlags, tracer *traced.Tracer) (*web.Server, error) {
 	metrics := web.NewMetrics(buildVersion().Version)
 	all := &projects{home: h, make: func(p *workspace.Project) *mcpwire.Server {
 		cfg := &mcpwire.Config{
 			Project: p, Tools: f.tools, Names: f.names, Version: buildVersion().Version, Log: h.log,
 			Run: metrics.Runner(server.Logged(h.log, server.Run)),
+		}
+		if tracer != nil {
+			cfg.Run, cfg.Around = tracer.Runner(cfg.Run), tracer.Request
 		}
 		if p == o.project {
 			cfg.Notes = o.instructions(c.dir)
@@ -187,6 +198,15 @@ func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
 	var err error
 	cfg.Auth, cfg.Guard, err = f.letIn(h.tokens, h.log)
 	return web.New(cfg), err
+}
+
+// startTraces begins to export the spans of requests, if that is asked for.
+func (c *cli) startTraces(ctx context.Context, f *serveFlags) (t *traced.Tracer, flush func() error, err error) {
+	log, err := c.logger()
+	if err != nil {
+		return nil, nil, err
+	}
+	return traced.Start(ctx, &traced.Config{To: f.traces, Stdout: c.stdout, Version: buildVersion().Version, Log: log})
 }
 
 // letIn wires what lets requests in.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"carrel.dev/cmd/carrel/traced"
 	"carrel.dev/server/web"
 )
 
@@ -22,6 +23,9 @@ func (c *cli) checkConfig(f *serveFlags) error {
 		if _, _, err := f.letIn(nil, log); err != nil {
 			return err
 		}
+	}
+	if err := traced.Check(f.traces); err != nil {
+		return err
 	}
 	if f.cert != "" {
 		if _, err := web.NewCertificate(f.cert, f.key, nil); err != nil {
