@@ -22,6 +22,7 @@ type home struct {
 	host   *workspace.Host
 	repos  *mounts.Repos
 	tokens workspace.Tokens
+	feed   workspace.Feed
 	log    *slog.Logger
 	data   *datadir.Dir
 	large  *dir.Blobs
@@ -95,7 +96,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	if err != nil {
 		return err
 	}
-	h.tokens = store
+	h.tokens, h.feed = store, store
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
 	h.close = append(h.close, h.repos.Close)

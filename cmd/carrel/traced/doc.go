@@ -21,6 +21,6 @@
 // span has their number, size and time.
 //
 // The exporter is that of OTLP over HTTP. It depends on grpc for the types of its
-// messages and makes the binary about 9 MB larger; one of our own would have to follow
+// messages and makes the binary about 10 MB larger; one of our own would have to follow
 // the OTEL_ variables, retries and limits that operators know.
 package traced
