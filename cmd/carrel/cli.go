@@ -77,7 +77,7 @@ func (c *cli) root() *cobra.Command {
 		Example: "  carrel mcp --repo app            # serve a checkout to an agent, over MCP on stdio\n" +
 			"  carrel workspace list            # what the agents are working on\n" +
 			"  carrel status --workspace /agents/demo",
-	}, c.mcp(), c.serve(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
+	}, c.mcp(), c.serve(), c.health(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
 		c.repo(), c.workspace(), c.token(), c.events(), c.export(), c.fsck(), c.gc(), c.version())
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.data, "data", "", "data directory; default $CARREL_DATA, else $XDG_DATA_HOME/carrel or ~/.local/share/carrel")

@@ -21,6 +21,9 @@ import (
 	"carrel.dev/workspace"
 )
 
+// defaultAddr is where a server listens if nobody says.
+const defaultAddr = "127.0.0.1:7717"
+
 // serveFlags are what carrel serve was asked for.
 type serveFlags struct {
 	mcpFlags
@@ -60,7 +63,7 @@ func (c *cli) serve() *cobra.Command {
 		RunE: c.does(func(ctx context.Context, _ []string) error { return c.serveHTTP(ctx, f) }),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", "127.0.0.1:7717", "address to listen on; port 0 takes a free one")
+	flags.StringVar(&f.addr, "addr", defaultAddr, "address to listen on; port 0 takes a free one")
 	flags.BoolVar(&f.tokens, "tokens", false, "every request needs a capability token")
 	flags.StringVar(&f.url, "url", "", "URL by which clients reach the server, for example https://carrel.example.com")
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and its chain, in PEM; read again when it changes")
