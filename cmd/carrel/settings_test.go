@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -115,6 +116,30 @@ func TestCheckConfig(t *testing.T) {
 	w.misused("--log-level", "serve", "--check-config", "--log-level", "loud")
 	if _, err := os.Stat("data"); !os.IsNotExist(err) {
 		t.Errorf("the data directory was made: %v", err)
+	}
+}
+
+// TestSampleConfigurations checks the files that are shown and shipped.
+func TestSampleConfigurations(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```yaml\n")
+	shown, _, _ := strings.Cut(rest, "```")
+	shipped, err := os.ReadFile(filepath.Join("deploy", "carrel.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	for _, text := range []string{shown, string(shipped)} {
+		w.write("carrel.yaml", text)
+		got := w.inForce("--config", "carrel.yaml")
+		for _, key := range []string{"addr", "url", "tokens", "log-format"} {
+			if !strings.Contains(got[key], "carrel.yaml, line ") {
+				t.Errorf("%s is %q in\n%s", key, got[key], text)
+			}
+		}
 	}
 }
 

@@ -218,7 +218,8 @@ func TestTraces(t *testing.T) {
 		texts(outer)["carrel.request"] != traceOf(2) || outer.Kind != trace.Span_SPAN_KIND_SERVER {
 		t.Errorf("the request is %v", outer)
 	}
-	if failed := r.find(t, traceOf(5), "tool edit"); texts(failed)["carrel.code"] != string(workspace.Conflict) && failed.Status.GetCode() != trace.Status_STATUS_CODE_ERROR {
+	failed := r.find(t, traceOf(5), "tool edit")
+	if code := texts(failed)["carrel.code"]; code != string(workspace.Conflict) || failed.Status.GetCode() != trace.Status_STATUS_CODE_ERROR || failed.Status.Message != code {
 		t.Errorf("the failed call is %v", failed)
 	}
 	if reads := fmt.Sprint(r.find(t, traceOf(3), "tool grep").Attributes); !strings.Contains(reads, "carrel.git.reads") {
@@ -229,7 +230,7 @@ func TestTraces(t *testing.T) {
 // holdsNothingHidden looks through all that was sent, byte by byte.
 func (r *receiver) holdsNothingHidden(t *testing.T, bearer string) {
 	t.Helper()
-	for _, secret := range []string{"hidden", bearer, bearer[len(bearer)/2:], "of-the-collector", "main.go", "lib.go"} {
+	for _, secret := range []string{"hidden", "oldString", bearer, bearer[len(bearer)/2:], "of-the-collector", "main.go", "lib.go"} {
 		if i := bytes.Index(r.raw, []byte(secret)); i >= 0 {
 			t.Errorf("%q was sent: %q", secret, r.raw[max(0, i-60):min(len(r.raw), i+60)])
 		}
