@@ -10,6 +10,8 @@
 //     may use.
 //   - binding: the workspace that a session's calls act on.
 //   - request, reply: one call of a tool and its answer.
+//   - labels: which request, session, workspace and principal a context belongs
+//     to, for the log.
 //   - voice: Carrel's words as one client is told them: its spelling of tool
 //     names, and nothing about tools that it does not have.
 //

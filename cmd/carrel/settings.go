@@ -16,15 +16,6 @@ import (
 	"carrel.dev/workspace"
 )
 
-// A setting is a flag that can be given in three more places: a flag on the command
-// line counts before the environment, that before the configuration file, and that
-// before the default. Settings are the flags of every command and those of carrel
-// serve, under one name: --oidc-issuer is CARREL_OIDC_ISSUER and the key oidc-issuer.
-//
-// The file is YAML, read by go.yaml.in/yaml/v3 alone: flags hold the values already,
-// so that koanf or viper would add layers and modules over one loop, and lose the
-// lines that errors name.
-
 // notSettings are flags that say where settings are, or what to do with them.
 var notSettings = []string{"config", "check-config", "help"}
 
@@ -68,10 +59,10 @@ func (c *cli) settle(cmd *cobra.Command) error {
 			c.origin[f.Name] = "command line"
 		case env != "":
 			c.origin[f.Name] = variable
-			err = setAll(cmd, f, listed(f, env))
+			err = setAll(f, listed(f, env))
 		case inFile:
 			c.origin[f.Name] = fmt.Sprintf("%s, line %d", file.path, value.line)
-			err = setAll(cmd, f, value.texts)
+			err = setAll(f, value.texts)
 		}
 		if err != nil {
 			return workspace.Errorf(workspace.Invalid, "%s: %s: %w", c.origin[f.Name], f.Name, err).
@@ -94,7 +85,7 @@ func listed(f *pflag.Flag, env string) []string {
 }
 
 // setAll sets a flag as the command line would.
-func setAll(cmd *cobra.Command, f *pflag.Flag, texts []string) error {
+func setAll(f *pflag.Flag, texts []string) error {
 	if _, list := f.Value.(pflag.SliceValue); !list && len(texts) != 1 {
 		return errors.New("it takes one value, not a list")
 	}
