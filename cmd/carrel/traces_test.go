@@ -180,7 +180,8 @@ func TestTraces(t *testing.T) {
 		a.call("edit", map[string]any{"path": "/repos/lib/lib.go", "oldString": "hidden-old", "newString": "x"})    // 5
 		a.call("writeFile", map[string]any{"path": "large", "content": strings.Repeat("hidden-content\n", 30<<10)}) // 6
 		a.ask("hidden/method", `{}`)                                                                                // 7
-		a.ask("tools/list", `{}`)                                                                                   // 8
+		a.ask("hidden/both", `{},"result":{}`)                                                                      // 8: as a response would be
+		a.ask("tools/list", `{}`)                                                                                   // 9
 	}
 	if got := w.interrupted(client, "serve", "--addr", "127.0.0.1:0", "--tokens", "--traces", "otlp", "--tools", "all"); got.status != statusOK {
 		t.Fatalf("serve: status %d\n%s", got.status, got.stderr)
@@ -195,7 +196,8 @@ func TestTraces(t *testing.T) {
 		4: {"mcp tools/call > tool git.commit > git propose", "mcp tools/call > tool git.commit > git land", "mcp tools/call > tool git.commit > store append"},
 		6: {"mcp tools/call > tool writeFile > blobs put"},
 		7: {"mcp"},
-		8: {"mcp tools/list"},
+		8: {"mcp"},
+		9: {"mcp tools/list"},
 	} {
 		got := r.branches(traceOf(n))
 		for _, want := range branches {

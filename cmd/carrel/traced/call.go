@@ -3,6 +3,7 @@ package traced
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,20 +17,28 @@ import (
 	"carrel.dev/tools"
 )
 
+// methods are those by which the span of a request is named.
+var methods = []mcp.MCPMethod{
+	mcp.MethodInitialize, mcp.MethodServerDiscover, mcp.MethodPing, mcp.MethodToolsList, mcp.MethodToolsCall,
+	mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe,
+	mcp.MethodResourcesUnsubscribe, mcp.MethodSubscriptionsListen, mcp.MethodPromptsList, mcp.MethodPromptsGet,
+	mcp.MethodCompletionComplete,
+}
+
 // Request begins the span of an MCP request, as mcpwire.Config.Around. It is part of
 // the trace that the client names, if there is one.
 func (t *Tracer) Request(ctx context.Context, method string) (context.Context, func(code int)) {
 	l := server.LabelsOf(ctx)
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": l.Traceparent, "tracestate": l.Tracestate})
-	ctx, span := t.spans.Start(ctx, "mcp", trace.WithSpanKind(trace.SpanKindServer),
+	name := "mcp"
+	if slices.Contains(methods, mcp.MCPMethod(method)) { // else it is whatever the client has sent
+		name += " " + method
+	}
+	ctx, span := t.spans.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(known(map[string]string{
 			"carrel.request": l.Request, "carrel.session": l.Session, "carrel.principal": l.Principal,
 		})...))
 	return ctx, func(code int) {
-		if code != mcp.METHOD_NOT_FOUND { // else it is whatever the client has sent
-			span.SetName("mcp " + method)
-			span.SetAttributes(attribute.String("mcp.method.name", method))
-		}
 		if code != 0 {
 			span.SetStatus(codes.Error, "")
 			span.SetAttributes(attribute.Int("rpc.jsonrpc.error_code", code))
