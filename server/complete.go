@@ -29,14 +29,14 @@ type Completion struct {
 // since the expansion of a template by RFC 6570 leaves it as it is.
 func (s *Session) CompleteURI(ctx context.Context, a Asked, arg Argument) (Completion, error) {
 	c, err := s.complete(ctx, a, arg.Name, arg)
-	return c, s.refuse(a, err)
+	return c, s.refuse(ctx, a, err)
 }
 
 // CompletePrompt completes an argument of a prompt.
 func (s *Session) CompletePrompt(ctx context.Context, a Asked, prompt string, arg Argument) (Completion, error) {
 	p, err := findPrompt(prompt)
 	if err != nil {
-		return Completion{}, s.refuse(a, err)
+		return Completion{}, s.refuse(ctx, a, err)
 	}
 	kind := ""
 	switch {
@@ -47,7 +47,7 @@ func (s *Session) CompletePrompt(ctx context.Context, a Asked, prompt string, ar
 		kind = arg.Name
 	}
 	c, err := s.complete(ctx, a, kind, arg)
-	return c, s.refuse(a, err)
+	return c, s.refuse(ctx, a, err)
 }
 
 // complete finds the values of a kind of argument. Where nothing can be found, for

@@ -12,6 +12,8 @@
 //   - request, reply: one call of a tool and its answer.
 //   - resource, offer: what stands at an address, and one that is listed.
 //   - watch, view: what notices changes, and one thing that a session watches.
+//   - labels: which request, session, workspace and principal a context belongs
+//     to, for the log.
 //   - voice: Carrel's words as one client is told them: its spelling of tool
 //     names, and nothing about tools that it does not have.
 //

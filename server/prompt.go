@@ -110,11 +110,11 @@ func (s *Session) Prompts() []Prompt {
 func (s *Session) Prompt(ctx context.Context, a Asked, name string, in map[string]string) (string, error) {
 	p, err := findPrompt(name)
 	if err != nil {
-		return "", s.refuse(a, err)
+		return "", s.refuse(ctx, a, err)
 	}
 	for given := range in {
 		if !p.takes(given) {
-			return "", s.refuse(a, workspace.Errorf(workspace.Invalid, "the prompt has no argument %q", clip(given, maxQuoted)))
+			return "", s.refuse(ctx, a, workspace.Errorf(workspace.Invalid, "the prompt has no argument %q", clip(given, maxQuoted)))
 		}
 	}
 	text := s.Say(p.task, a.Spelling)

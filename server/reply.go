@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -32,7 +33,7 @@ type Reply struct {
 func (r Reply) IsError() bool { return r.Code != "" }
 
 // succeeded makes the reply of a tool's result.
-func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note string) Reply {
+func (v voice) succeeded(ctx context.Context, t *tools.Tool, out tools.Output, id workspace.ID, note string) Reply {
 	shown := out.Render()
 	r := Reply{Data: shown.Data, TextOnly: t.TextOnly}
 	if shown.Text != "" || shown.Data == nil {
@@ -47,7 +48,7 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 	}
 	fields, err := compact(out)
 	if err != nil {
-		return v.failed(t, err)
+		return v.failed(ctx, t, err)
 	}
 	if id != "" && !v.session.desk.named[t] {
 		value, _ := json.Marshal(id) // a string always encodes
@@ -58,20 +59,20 @@ func (v voice) succeeded(t *tools.Tool, out tools.Output, id workspace.ID, note 
 }
 
 // failed makes the reply of an error.
-func (v voice) failed(t *tools.Tool, err error) Reply {
-	kind, text := v.explain(t.Name, err)
+func (v voice) failed(ctx context.Context, t *tools.Tool, err error) Reply {
+	kind, text := v.explain(ctx, t.Name, err)
 	return Reply{Code: kind, Text: []string{text}}
 }
 
 // explain puts the error of an operation, which a tool of that name or another
 // thing does, in words: the sentence, and below it what to do. What nobody
 // classified is logged under an id, and the client is told no more than that.
-func (v voice) explain(op string, err error) (workspace.Kind, string) {
+func (v voice) explain(ctx context.Context, op string, err error) (workspace.Kind, string) {
 	name := v.spelling.Of(op)
 	kind := workspace.KindOf(err)
 	if kind == workspace.Internal {
 		id := v.session.desk.cfg.NewID()
-		v.session.desk.cfg.Log.Error("a call failed inside", "id", id, "tool", op, "session", v.session.id, "err", err)
+		v.session.desk.cfg.Log.ErrorContext(ctx, "a call failed inside", "id", id, "tool", op, "session", v.session.id, "err", err)
 		return kind, name + ": internal error, logged under the id " + id
 	}
 	text := err.Error()

@@ -31,11 +31,11 @@ func (r *Refusal) Error() string { return r.Text }
 func (r *Refusal) Unwrap() error { return r.Kind }
 
 // refuse puts an error in words; nil stays nil.
-func (s *Session) refuse(a Asked, err error) error {
+func (s *Session) refuse(ctx context.Context, a Asked, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind, text := voice{s, a.Spelling}.explain("resource", err)
+	kind, text := voice{s, a.Spelling}.explain(ctx, "resource", err)
 	return &Refusal{kind, text}
 }
 
@@ -52,7 +52,7 @@ func (s *Session) open(ctx context.Context, named workspace.ID, client string) (
 // error is a *Refusal, like all those of what is no tool.
 func (s *Session) Read(ctx context.Context, a Asked) (tools.Resource, error) {
 	r, err := s.read(ctx, a)
-	return r, s.refuse(a, err)
+	return r, s.refuse(ctx, a, err)
 }
 
 func (s *Session) read(ctx context.Context, a Asked) (tools.Resource, error) {
@@ -91,7 +91,7 @@ const maxOffers = 100
 // has nothing to list. The cursor is "" or the next of the page before.
 func (s *Session) Offers(ctx context.Context, a Asked, cursor string) (page []Offer, next string, err error) {
 	page, next, err = s.offers(ctx, a, cursor)
-	return page, next, s.refuse(a, err)
+	return page, next, s.refuse(ctx, a, err)
 }
 
 func (s *Session) offers(ctx context.Context, a Asked, cursor string) (page []Offer, next string, err error) {

@@ -60,25 +60,27 @@ func (s *Session) Call(ctx context.Context, r Request) (reply Reply) {
 	if !ok {
 		return Reply{Code: workspace.Invalid, Text: []string{"there is no tool " + s.Suggest(r.Tool, r.Spelling)}}
 	}
+	ctx = WithLabels(ctx, Labels{Session: s.id, Principal: s.cfg.Principal})
 	defer func() {
 		if p := recover(); p != nil {
-			reply = v.failed(t, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			reply = v.failed(ctx, t, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	a, err := s.admit(ctx, t, r)
 	if err != nil {
-		return v.failed(t, workspace.InOp(t.Name, err))
+		return v.failed(ctx, t, workspace.InOp(t.Name, err))
 	}
+	ctx = WithLabels(ctx, Labels{Workspace: string(a.call.Workspace)})
 	out, err := s.desk.cfg.Run(ctx, t, a.call, a.raw)
 	if err != nil {
-		return v.failed(t, err)
+		return v.failed(ctx, t, err)
 	}
 	note := ""
 	if Binds(t) {
 		note = s.binding.took(a.call.Workspace, a.rebind)
 		s.desk.watch.rebound(s)
 	}
-	return v.succeeded(t, out, a.call.Workspace, note)
+	return v.succeeded(ctx, t, out, a.call.Workspace, note)
 }
 
 // admitted is a call that may be made.

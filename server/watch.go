@@ -71,7 +71,7 @@ type seen struct {
 // watched, if only the URI is one and the workspace is there for the session.
 func (s *Session) Watch(ctx context.Context, a Asked, told func()) (stop func(), err error) {
 	stop, err = s.watch(ctx, a, told)
-	return stop, s.refuse(a, err)
+	return stop, s.refuse(ctx, a, err)
 }
 
 func (s *Session) watch(ctx context.Context, a Asked, told func()) (stop func(), err error) {
@@ -116,7 +116,7 @@ func (s *Session) WatchOffers(ctx context.Context, a Asked, told func()) (stop f
 		return at, err
 	}
 	stop, err = s.desk.watch.add(ctx, &view{session: s, look: look, told: told, list: true, last: seen{workspace: s.binding.now()}})
-	return stop, s.refuse(a, err)
+	return stop, s.refuse(ctx, a, err)
 }
 
 // add begins to watch: what happens from here on is noticed.

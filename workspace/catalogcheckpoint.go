@@ -180,6 +180,6 @@ func (p *Project) saveCatalog(ctx context.Context) {
 		err = store.SaveCheckpoint(ctx, p.stream(ProjectStream), c.Seq, catalogVersion, b)
 	}
 	if err != nil {
-		p.host.cfg.Log.Warn("checkpoint not saved", "project", p.name, "err", err)
+		p.host.cfg.Log.WarnContext(ctx, "checkpoint not saved", "project", p.name, "err", err)
 	}
 }

@@ -79,7 +79,7 @@ func (w *Workspace) commitOnce(ctx context.Context, r CommitRequest) (c Commit, 
 	case "":
 		if err := w.endCommit(ctx, in, true); err != nil {
 			// It has landed, whatever the store says: whoever mutates next records it.
-			w.live.host.cfg.Log.Error("a commit is not recorded yet", "workspace", w.live.id, "commit", in.result.Commit, "err", err)
+			w.live.host.cfg.Log.ErrorContext(ctx, "a commit is not recorded yet", "workspace", w.live.id, "commit", in.result.Commit, "err", err)
 		}
 		return in.result, false, nil
 	case Conflict:

@@ -192,7 +192,7 @@ func (h *Host) stepOver(ctx context.Context, damage error) error {
 	if err != nil {
 		return err
 	}
-	h.cfg.Log.Error("a damaged record", "err", damage)
+	h.cfg.Log.ErrorContext(ctx, "a damaged record", "err", damage)
 	for _, p := range h.all() {
 		p.reread(ctx)
 	}

@@ -160,7 +160,7 @@ func (w *Workspace) settle(ctx context.Context, s *Snapshot) (settled bool, err 
 		}
 		landed, err := cfg.Committer.Settle(ctx, repo.Source, in.Branch, in.Commit)
 		if err != nil {
-			cfg.Log.Warn("commit left open", "workspace", w.live.id, "repo", in.Repo, "commit", in.Commit, "err", err)
+			cfg.Log.WarnContext(ctx, "commit left open", "workspace", w.live.id, "repo", in.Repo, "commit", in.Commit, "err", err)
 			continue
 		}
 		if now, err := w.whole(ctx); err != nil {

@@ -286,7 +286,7 @@ func (l *live) save(ctx context.Context) {
 		err = c.SaveCheckpoint(ctx, l.stream(), l.state.Seq, reducerVersion, b)
 	}
 	if err != nil {
-		l.host.cfg.Log.Warn("checkpoint not saved", "workspace", l.id, "err", err)
+		l.host.cfg.Log.WarnContext(ctx, "checkpoint not saved", "workspace", l.id, "err", err)
 	}
 	l.saved = l.state.Seq
 }

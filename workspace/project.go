@@ -103,7 +103,7 @@ func (p *Project) handOn(ctx context.Context, r Record) error {
 	if l != nil {
 		// A failure is the workspace's own: whoever uses it next is told.
 		if err := l.take(ctx, r); err != nil {
-			p.host.cfg.Log.Warn("stream not followed", "workspace", l.id, "err", err)
+			p.host.cfg.Log.WarnContext(ctx, "stream not followed", "workspace", l.id, "err", err)
 		}
 	}
 	return nil

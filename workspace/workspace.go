@@ -293,7 +293,7 @@ func (w *Workspace) record(ctx context.Context, s *Snapshot, d decision, result 
 		}
 	}
 	if err := errors.Join(err, l.project.takeOwn(ctx, records)); err != nil {
-		l.host.cfg.Log.Error("appended and not reduced", "workspace", l.id, "err", err)
+		l.host.cfg.Log.ErrorContext(ctx, "appended and not reduced", "workspace", l.id, "err", err)
 	}
 	if d.done != nil {
 		d.done()

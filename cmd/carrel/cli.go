@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"carrel.dev/server"
 )
 
 // cli is one run of the command line.
@@ -23,6 +25,10 @@ type cli struct {
 	data, project       string
 	blobs               string
 	logLevel, logFormat string
+	config              string
+
+	// origin is where each setting that was given has its value from.
+	origin map[string]string
 
 	// running is the command whose own code runs; nil while the command line is
 	// still being read, so that an error is one of usage.
@@ -72,7 +78,7 @@ func (c *cli) root() *cobra.Command {
 		Example: "  carrel mcp --repo app            # serve a checkout to an agent, over MCP on stdio\n" +
 			"  carrel workspace list            # what the agents are working on\n" +
 			"  carrel status --workspace /agents/demo",
-	}, c.mcp(), c.serve(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
+	}, c.mcp(), c.serve(), c.health(), c.call(), c.status(), c.diff(), c.commit(), c.revert(), c.log(),
 		c.repo(), c.workspace(), c.token(), c.events(), c.export(), c.fsck(), c.gc(), c.blobsCommand(), c.version())
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.data, "data", "", "data directory; default $CARREL_DATA, else $XDG_DATA_HOME/carrel or ~/.local/share/carrel")
@@ -80,6 +86,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.project, "project", "", "project; default the one that has the repository around the working directory, else \"default\"")
 	flags.StringVar(&c.logLevel, "log-level", "warn", "what is logged on stderr: debug, info, warn or error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "how: text or json")
+	flags.StringVar(&c.config, "config", "", "configuration file, in YAML; default $"+configVariable)
 	c.completeWith(root, "log-level", "debug", "info", "warn", "error")
 	c.completeWith(root, "log-format", "text", "json")
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -103,9 +110,17 @@ func (c *cli) group(cmd *cobra.Command, sub ...*cobra.Command) *cobra.Command {
 // does makes a function what a command does.
 func (c *cli) does(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c.running = cmd
+		if err := c.begin(cmd); err != nil {
+			return err
+		}
 		return f(cmd.Context(), args)
 	}
+}
+
+// begin is what comes before a command's own code.
+func (c *cli) begin(cmd *cobra.Command) error {
+	c.running = cmd
+	return c.settle(cmd)
 }
 
 // completeWith offers fixed values for a flag.
@@ -129,9 +144,9 @@ func (c *cli) logger() (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{Level: level}
 	switch c.logFormat {
 	case "text":
-		return slog.New(slog.NewTextHandler(c.stderr, opts)), nil
+		return slog.New(server.LogHandler(slog.NewTextHandler(c.stderr, opts))), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(c.stderr, opts)), nil
+		return slog.New(server.LogHandler(slog.NewJSONHandler(c.stderr, opts))), nil
 	}
 	return nil, c.usage("--log-format is %q, not text or json", c.logFormat)
 }

@@ -15,43 +15,70 @@ import (
 // followEvery is how often a stream that is followed is read on.
 const followEvery = 200 * time.Millisecond
 
+// eventsFlags are what carrel events was asked for.
+type eventsFlags struct {
+	asking
+	follow, all  bool
+	actor, since string
+}
+
 func (c *cli) events() *cobra.Command {
-	var a asking
-	var follow bool
+	var f eventsFlags
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "List what happened in a workspace, one record a line",
-		Long: "List what happened in a workspace, one record a line: seq, time, type, who with which client, and\n" +
-			"what it came to. Without a workspace it is the stream of the project: repos and workspaces that came\n" +
-			"and went. --json prints one object a line, with the whole payload.",
+		Short: "List who did what in a workspace, one record a line",
+		Long: "List what happened in a workspace, one record a line: seq, time, type, who with which client in which\n" +
+			"session, and what it came to. Without a workspace it is the stream of the project: repos and workspaces\n" +
+			"that came and went. --all is everything in the project, in the order in which it was recorded, each\n" +
+			"line with its stream. Behind the name of whoever came by a token or JWT stands which, in brackets.\n" +
+			"--json prints one object a line, with the whole payload.",
 		Example: "  carrel events\n" +
-			"  carrel events --workspace '' --json",
+			"  carrel events --workspace '' --json\n" +
+			"  carrel events --all --since 7d --actor t-4k2m8qrx",
 		Args: usageArgs(cobra.NoArgs, "events takes no arguments, only flags"),
 		RunE: c.does(func(ctx context.Context, _ []string) error {
-			named := a.workspace
-			if !c.running.Flags().Changed("workspace") {
-				named = c.getenv("CARREL_WORKSPACE")
+			if f.all && f.workspace != "" {
+				return c.usage("--all is about every workspace: leave --workspace out")
 			}
-			return c.printEvents(ctx, named, follow, a.json)
+			if !c.running.Flags().Changed("workspace") {
+				f.workspace = c.getenv("CARREL_WORKSPACE")
+			}
+			return c.printEvents(ctx, &f)
 		}),
 	}
-	a.workspaceFlag(c, cmd)
-	a.jsonFlag(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until interrupted")
+	f.workspaceFlag(c, cmd)
+	f.jsonFlag(cmd)
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens from now on, until interrupted")
+	flags.BoolVar(&f.all, "all", false, "everything in the project, not only one stream")
+	flags.StringVar(&f.actor, "actor", "", "only what this one did: a name, or the id of a token or JWT as it stands in brackets")
+	flags.StringVar(&f.since, "since", "", "only what is not older: a time ago such as 7d or 12h, or a time such as 2026-01-01T00:00:00Z")
 	return cmd
 }
 
-// printEvents prints the records of a workspace's stream, or of the project's if
-// none is named.
-func (c *cli) printEvents(ctx context.Context, named string, follow, asJSON bool) error {
-	return c.inProject(ctx, func(p *workspace.Project) error {
-		stream, err := streamOf(ctx, p, named)
+// printEvents prints the records of a workspace's stream, of the project's if none
+// is named, or of all.
+func (c *cli) printEvents(ctx context.Context, f *eventsFlags) (err error) {
+	wanted := eventFilter{actor: f.actor}
+	if wanted.since, err = c.sinceWhen(f.since); err != nil {
+		return err
+	}
+	return c.inHome(ctx, func(h *home, p *workspace.Project) error {
+		read, err := reader(ctx, h, p, f)
 		if err != nil {
 			return err
 		}
-		for last := workspace.Seq(0); ; {
-			if last, err = c.printAfter(ctx, p, stream, last, asJSON); err != nil || !follow {
-				return endOf(ctx, follow, err)
+		for {
+			for r, err := range read(ctx) {
+				if err == nil && wanted.has(r) {
+					err = c.printEvent(r, f)
+				}
+				if err != nil {
+					return endOf(ctx, f.follow, err)
+				}
+			}
+			if !f.follow {
+				return nil
 			}
 			select {
 			case <-ctx.Done():
@@ -60,21 +87,6 @@ func (c *cli) printEvents(ctx context.Context, named string, follow, asJSON bool
 			}
 		}
 	})
-}
-
-// printAfter prints the records of a stream after a seq and returns that of the
-// last one.
-func (c *cli) printAfter(ctx context.Context, p *workspace.Project, stream string, last workspace.Seq, asJSON bool) (workspace.Seq, error) {
-	for r, err := range p.Records(ctx, stream, last) {
-		if err == nil {
-			err = c.printEvent(r, asJSON)
-		}
-		if err != nil {
-			return last, err
-		}
-		last = r.Seq
-	}
-	return last, nil
 }
 
 // endOf is the error of a read, unless a person has ended it.
@@ -109,6 +121,7 @@ func streamOf(ctx context.Context, p *workspace.Project, named string) (string, 
 // eventInfo is a record for a program.
 type eventInfo struct {
 	Seq     workspace.Seq   `json:"seq"`
+	Stream  string          `json:"stream"` // the workspace or repo, / for the project
 	Time    time.Time       `json:"time"`
 	Type    string          `json:"type"`
 	Version int             `json:"version"`
@@ -119,24 +132,38 @@ type eventInfo struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-func (c *cli) printEvent(r workspace.Record, asJSON bool) error {
-	if !asJSON {
-		who := r.Client
-		if r.Actor != "" {
-			who = r.Actor + " with " + r.Client
+func (c *cli) printEvent(r workspace.Record, f *eventsFlags) error {
+	if !f.json {
+		line := []string{fmt.Sprint(r.Seq), r.At.UTC().Format(time.RFC3339), r.Type, who(r), summary(r)}
+		if f.all {
+			line[0] = r.Stream.Name + " " + line[0]
 		}
-		line := fmt.Sprintf("%d  %s  %s  %s  %s", r.Seq, r.At.UTC().Format(time.RFC3339), r.Type, who, summary(r))
-		_, err := fmt.Fprintln(c.stdout, printable(strings.TrimRight(line, " ")))
+		_, err := fmt.Fprintln(c.stdout, printable(strings.TrimRight(strings.Join(line, "  "), " ")))
 		return err
 	}
 	payload := json.RawMessage(r.Payload)
 	if len(payload) > 0 && !json.Valid(payload) { // damaged, but to be seen
 		payload, _ = json.Marshal(string(payload))
 	}
-	b, err := json.Marshal(eventInfo{r.Seq, r.At.UTC(), r.Type, r.Version, r.Actor, r.Client, r.Session, r.Key, payload})
+	b, err := json.Marshal(eventInfo{r.Seq, r.Stream.Name, r.At.UTC(), r.Type, r.Version, r.Actor, r.Client, r.Session, r.Key, payload})
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s\n", b)
 	return err
+}
+
+// who did what a record is about, with which client, in which session.
+func who(r workspace.Record) string {
+	by := r.Client
+	switch {
+	case r.Actor != "" && r.Client != "":
+		by = r.Actor + " with " + r.Client
+	case r.Actor != "":
+		by = r.Actor
+	}
+	if r.Session != "" {
+		by += ", session " + r.Session
+	}
+	return by
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +30,7 @@ func TestExamples(t *testing.T) {
 	w.git(".", "add", "README.md")
 	w.git(".", "commit", "-q", "-m", "first")
 
+	w.write("carrel.yaml", "log-format: json\n")
 	w.demo()
 	w.carrel("call", "writeFile", "path=/repos/app/main.go", "content=one\n")
 	w.addToken("t-4k2m8qrx")
@@ -58,6 +61,11 @@ func TestExamples(t *testing.T) {
 					t.Fatalf("an example of %s", cmd.CommandPath())
 				}
 				do := func() result { return w.try("", args[1:]...) }
+				if cmd.Name() == "health" {
+					ready := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+					defer ready.Close()
+					args[2] = ready.URL
+				}
 				if cmd.Name() == "serve" {
 					do = func() result { return w.interrupted(nil, append(args[1:], "--addr", "127.0.0.1:0")...) }
 				}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"carrel.dev/cmd/carrel/traced"
 	"carrel.dev/mounts"
 	"carrel.dev/persistence/datadir"
 	"carrel.dev/persistence/spill"
@@ -21,6 +22,7 @@ type home struct {
 	host   *workspace.Host
 	repos  *mounts.Repos
 	tokens workspace.Tokens
+	feed   workspace.Feed
 	log    *slog.Logger
 	data   *datadir.Dir
 	large  *bodies
@@ -37,6 +39,8 @@ type homeOptions struct {
 	limits workspace.Limits // of what is served; default: those of the contract
 	// unbounded results are for a terminal, which takes any size.
 	unbounded bool
+	// tracer, if not nil, makes spans of what is done for requests.
+	tracer *traced.Tracer
 }
 
 // unboundedResult is the size of a result that nobody bounds, in bytes.
@@ -86,16 +90,22 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	if err != nil {
 		return err
 	}
-	h.tokens = store
+	h.tokens, h.feed = store, store
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
 	h.close = append(h.close, h.repos.Close)
+	blobs := spill.New(store, large, nil)
 	cfg := &workspace.Config{
-		Store: store, Blobs: spill.New(store, large, nil),
+		Store: store, Blobs: blobs,
 		Trees: h.repos, Committer: h.repos, Ignorer: h.repos,
 		Processes: data, DataID: data.ID(), Log: h.log,
 	}
 	cfg.Limits = o.limits
+	if o.tracer != nil {
+		repos := o.tracer.Repos(h.repos)
+		cfg.Store, cfg.Blobs = o.tracer.Store(store), o.tracer.Blobs(blobs)
+		cfg.Trees, cfg.Committer = repos, repos
+	}
 	if o.unbounded {
 		cfg.Limits.ResultBytes = unboundedResult
 	}

@@ -31,7 +31,12 @@ func (c *cli) existingProject(ctx context.Context, h *home) (*workspace.Project,
 }
 
 // inProject runs f on the project of a command that registers nothing.
-func (c *cli) inProject(ctx context.Context, f func(*workspace.Project) error) (err error) {
+func (c *cli) inProject(ctx context.Context, f func(*workspace.Project) error) error {
+	return c.inHome(ctx, func(_ *home, p *workspace.Project) error { return f(p) })
+}
+
+// inHome is inProject for what needs more than the project.
+func (c *cli) inHome(ctx context.Context, f func(*home, *workspace.Project) error) (err error) {
 	h, err := c.open(ctx, homeOptions{})
 	if err != nil {
 		return err
@@ -41,7 +46,7 @@ func (c *cli) inProject(ctx context.Context, f func(*workspace.Project) error) (
 	if err != nil {
 		return err
 	}
-	return f(p)
+	return f(h, p)
 }
 
 // mustExist returns a project in which a repo was registered.

@@ -61,7 +61,9 @@ func (c *cli) completeRepos(cmd *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c.running = cmd
+	if c.begin(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
 	repos, err := c.listRepos(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

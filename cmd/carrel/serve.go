@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
 	"sync"
@@ -12,12 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"carrel.dev/cmd/carrel/traced"
 	"carrel.dev/server"
 	"carrel.dev/server/auth"
 	"carrel.dev/server/mcpwire"
 	"carrel.dev/server/web"
 	"carrel.dev/workspace"
 )
+
+// defaultAddr is where a server listens if nobody says.
+const defaultAddr = "127.0.0.1:7717"
 
 // serveFlags are what carrel serve was asked for.
 type serveFlags struct {
@@ -31,6 +36,8 @@ type serveFlags struct {
 	issuer    auth.IssuerConfig
 	limits    web.Limits
 	quotas    workspace.Limits
+	traces    string
+	checkOnly bool
 }
 
 func (c *cli) serve() *cobra.Command {
@@ -44,16 +51,20 @@ func (c *cli) serve() *cobra.Command {
 			"are for whoever runs it.\n\n" +
 			"Without --tokens and --oidc-issuer only this machine is served, without authorization, and what is\n" +
 			"served is chosen as by carrel mcp. With them every request needs a token, made by carrel token create\n" +
-			"or by the issuer, which also says which project it is for: all projects of the data directory are served.",
+			"or by the issuer, which also says which project it is for: all projects of the data directory are served.\n\n" +
+			"Each flag but --config and --check-config is a setting: --log-level is also the variable\n" +
+			"CARREL_LOG_LEVEL, where commas separate the values of a flag that may be repeated, and the key log-level\n" +
+			"in the file of --config. The command line counts before the environment, that before the file.",
 		Example: "  carrel serve\n" +
 			"  carrel serve --repo app --repo lib=lib.git#main\n" +
+			"  carrel serve --config carrel.yaml --check-config\n" +
 			"  carrel serve --addr :7717 --tokens --url https://carrel.example.com\n" +
 			"  carrel serve --oidc-issuer https://login.example.com --oidc-audience https://carrel.example.com/mcp",
 		Args: usageArgs(cobra.NoArgs, "serve takes no arguments, only flags"),
 		RunE: c.does(func(ctx context.Context, _ []string) error { return c.serveHTTP(ctx, f) }),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "addr", "127.0.0.1:7717", "address to listen on; port 0 takes a free one")
+	flags.StringVar(&f.addr, "addr", defaultAddr, "address to listen on; port 0 takes a free one")
 	flags.BoolVar(&f.tokens, "tokens", false, "every request needs a capability token")
 	flags.StringVar(&f.url, "url", "", "URL by which clients reach the server, for example https://carrel.example.com")
 	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate and its chain, in PEM; read again when it changes")
@@ -73,6 +84,8 @@ func (c *cli) serve() *cobra.Command {
 	flags.Int64Var(&f.quotas.UpperBytes, "workspace-bytes", 10<<30, "bytes of uncommitted content of one workspace")
 	flags.Int64Var(&f.quotas.FileBytes, "file-bytes", 64<<20, "bytes of one file that is written")
 	flags.IntVar(&f.quotas.ResultBytes, "max-result", 48<<10, "bytes of text in one result; known hosts refuse more")
+	flags.StringVar(&f.traces, "traces", traced.Off, "where OpenTelemetry spans of requests go: off, otlp (as the OTEL_ variables say), stdout or file:NAME")
+	flags.BoolVar(&f.checkOnly, "check-config", false, "only check the settings, print them with where each is from, and exit")
 	c.toolFlags(cmd, &f.mcpFlags)
 	return cmd
 }
@@ -102,12 +115,20 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 	if err := f.check(c); err != nil {
 		return err
 	}
+	if f.checkOnly {
+		return c.checkConfig(&f)
+	}
 	l, err := c.listen(ctx, &f)
 	if err != nil {
 		return err
 	}
 	defer l.Close() // unless the server did
-	h, err := c.open(ctx, homeOptions{create: true, limits: f.quotas})
+	tracer, flush, err := c.startTraces(ctx, &f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, flush()) }()
+	h, err := c.open(ctx, homeOptions{create: true, tracer: tracer, limits: f.quotas})
 	if err != nil {
 		return err
 	}
@@ -120,7 +141,7 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 		c.note("carrel: %s", n)
 	}
 	defer c.lookAround(ctx, h, offered)()
-	s, err := c.web(h, offered, &f)
+	s, err := c.web(h, offered, &f, tracer)
 	if err != nil {
 		return err
 	}
@@ -158,13 +179,16 @@ func (c *cli) hosted(ctx context.Context, h *home, f *serveFlags) (*offer, error
 }
 
 // web wires the server.
-func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
+func (c *cli) web(h *home, o *offer, f *serveFlags, tracer *traced.Tracer) (*web.Server, error) {
 	metrics := web.NewMetrics(buildVersion().Version)
 	run := metrics.Runner(server.Logged(h.log, server.NewTurns(0).Runner(server.Run)))
 	all := &projects{home: h, make: func(p *workspace.Project) *mcpwire.Server {
 		cfg := &mcpwire.Config{
 			Project: p, Tools: f.tools, Names: f.names, Version: buildVersion().Version, Log: h.log,
 			Run: run,
+		}
+		if tracer != nil {
+			cfg.Run, cfg.Around = tracer.Runner(cfg.Run), tracer.Request
 		}
 		if p == o.project {
 			cfg.Notes = o.instructions(c.dir)
@@ -184,24 +208,39 @@ func (c *cli) web(h *home, o *offer, f *serveFlags) (*web.Server, error) {
 		cfg.Limits = web.Limits{Rate: -1, InFlight: -1, Streams: -1} // everybody on this machine is one client
 		return web.New(cfg), nil
 	}
-	guard := &auth.GuardConfig{Base: f.url, Log: h.log}
+	var err error
+	cfg.Auth, cfg.Guard, err = f.letIn(h.tokens, h.log)
+	return web.New(cfg), err
+}
+
+// startTraces begins to export the spans of requests, if that is asked for.
+func (c *cli) startTraces(ctx context.Context, f *serveFlags) (t *traced.Tracer, flush func() error, err error) {
+	log, err := c.logger()
+	if err != nil {
+		return nil, nil, err
+	}
+	return traced.Start(ctx, &traced.Config{To: f.traces, Stdout: c.stdout, Version: buildVersion().Version, Log: log})
+}
+
+// letIn wires what lets requests in.
+func (f *serveFlags) letIn(tokens workspace.Tokens, log *slog.Logger) (*auth.Authenticator, *auth.Guard, error) {
+	guard := &auth.GuardConfig{Base: f.url, Log: log}
 	if f.url == "" {
 		guard.Host = func(string) bool { return true } // whatever reaches it
 	}
-	let := &auth.Config{Tokens: h.tokens}
+	let := &auth.Config{Tokens: tokens}
 	if f.issuer.URL != "" {
-		f.issuer.Log = h.log
+		f.issuer.Log = log
 		issuer, err := auth.NewIssuer(&f.issuer)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		let.Issuer, guard.Issuers = issuer, []string{f.issuer.URL}
 	}
-	cfg.Auth = auth.New(let)
-	guard.Auth = cfg.Auth
-	var err error
-	cfg.Guard, err = auth.NewGuard(guard)
-	return web.New(cfg), err
+	a := auth.New(let)
+	guard.Auth = a
+	g, err := auth.NewGuard(guard)
+	return a, g, err
 }
 
 // projects are the servers of the projects that principals have.
@@ -240,8 +279,8 @@ func (h *home) ready(ctx context.Context) error {
 	return err
 }
 
-// listen opens the address: one of this machine, unless requests need a token.
-func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
+// address is where to listen: on this machine, unless requests need a token.
+func (c *cli) address(f *serveFlags) (*net.TCPAddr, error) {
 	a, err := net.ResolveTCPAddr("tcp", f.addr)
 	switch {
 	case err != nil:
@@ -249,6 +288,15 @@ func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
 	case !a.IP.IsLoopback() && !f.authorized():
 		return nil, workspace.Errorf(workspace.Permission, "%q is no loopback address, and no authorization is configured", f.addr).
 			Hinted("Listen on 127.0.0.1 or [::1], or pass --tokens or --oidc-issuer, so that every request needs a token.")
+	}
+	return a, nil
+}
+
+// listen opens the address.
+func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
+	a, err := c.address(f)
+	if err != nil {
+		return nil, err
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", a.String())

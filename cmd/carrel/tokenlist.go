@@ -123,7 +123,9 @@ func (c *cli) completeTokens(cmd *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c.running = cmd
+	if c.begin(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
 	all, err := c.listTokens(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

@@ -179,7 +179,9 @@ func (c *cli) completeWorkspaces(cmd *cobra.Command, args []string, typed string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c.running = cmd
+	if c.begin(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
 	var names []string
 	err := c.inProject(cmd.Context(), func(p *workspace.Project) error {
 		catalog, err := p.Catalog(cmd.Context())

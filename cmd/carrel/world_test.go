@@ -34,7 +34,7 @@ type world struct {
 // env is the environment of a test: nothing of the person who runs it.
 func (w *world) env() map[string]string {
 	return map[string]string{
-		"CARREL_DATA": filepath.Join(w.dir, "data"), "CARREL_WORKSPACE": "", "CARREL_BLOBS": "", "XDG_DATA_HOME": "", "HOME": w.dir,
+		"CARREL_DATA": filepath.Join(w.dir, "data"), "CARREL_WORKSPACE": "", "CARREL_BLOBS": "", "CARREL_PROJECT": "", "CARREL_CONFIG": "", "XDG_DATA_HOME": "", "HOME": w.dir,
 		"NO_COLOR": "", "PAGER": "", "LESS": "",
 		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME": "A U Thor", "GIT_AUTHOR_EMAIL": "author@example.com",

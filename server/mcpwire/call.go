@@ -73,9 +73,15 @@ func (k *call) serve(ctx context.Context) {
 // handle lets mcp-go answer the request, and sends what it notifies.
 func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
 	c := k.conn
+	ctx = server.WithLabels(ctx, server.Labels{Session: c.session.ID()})
+	if around := c.server.cfg.Around; around != nil {
+		var end func(code int)
+		ctx, end = around(ctx, k.message.method)
+		defer func() { end(codeOf(response)) }()
+	}
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.cfg.Log.Error("a request panicked", "method", k.message.method, "panic", p, "stack", string(debug.Stack()))
+			c.server.cfg.Log.ErrorContext(ctx, "a request panicked", "method", k.message.method, "panic", p, "stack", string(debug.Stack()))
 			response = (&refusal{k.message.id, mcp.INTERNAL_ERROR, "internal error"}).response()
 		}
 	}()
@@ -115,11 +121,15 @@ func (k *call) answer(response mcp.JSONRPCMessage) {
 	if k.silent.Load() {
 		return
 	}
-	code := 0
+	k.out.answer(k.conn.server.encoded(response), codeOf(response))
+}
+
+// codeOf is the code of an error, or 0.
+func codeOf(response mcp.JSONRPCMessage) int {
 	if e, ok := response.(mcp.JSONRPCError); ok {
-		code = e.Error.Code
+		return e.Error.Code
 	}
-	k.out.answer(k.conn.server.encoded(response), code)
+	return 0
 }
 
 // drop cancels the call: it is told to stop, and its answer is not sent.

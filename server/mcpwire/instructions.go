@@ -88,7 +88,7 @@ func effect(r workspace.Repo) string {
 func (s *Server) catalogued(ctx context.Context, g *workspace.Grants) []workspace.Repo {
 	catalog, err := s.cfg.Project.Visible(ctx, g)
 	if err != nil {
-		s.cfg.Log.Error("the repos are not known", "err", err)
+		s.cfg.Log.ErrorContext(ctx, "the repos are not known", "err", err)
 		return nil
 	}
 	var repos []workspace.Repo

@@ -26,6 +26,10 @@ type Config struct {
 	Actor     workspace.Signature // whom commits and records name
 	Log       *slog.Logger        // default: discarded
 	Run       server.Runner       // as of server.Config
+	// Around, if not nil, is asked before each request is handled, which then has the
+	// context that it returns; end is told the code of the error that the request is
+	// answered with, or 0.
+	Around func(ctx context.Context, method string) (_ context.Context, end func(code int))
 	// MaxMessage is the largest message that is read, in bytes; default 96 MiB.
 	MaxMessage int
 	// Grace is how long running calls may go on once the input has ended, or the

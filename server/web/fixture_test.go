@@ -63,7 +63,7 @@ func open(t *testing.T, tokens bool, change func(*web.Config, *mcpwire.Config)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	logger := slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	logger := slog.New(server.LogHandler(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	mcp := &mcpwire.Config{Tools: "all", Log: logger, Run: s.metrics.Runner(server.Logged(logger, server.Run))}
 	cfg := &web.Config{Metrics: s.metrics, Log: logger}
 	if tokens {

@@ -35,7 +35,7 @@ func (s *Server) fromAllowed(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", origins[0])
 		h.Add("Vary", "Origin")
-		h.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+", WWW-Authenticate, Retry-After")
+		h.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+", WWW-Authenticate, Retry-After, "+requestIDHeader)
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"carrel.dev/server"
 	"carrel.dev/server/auth"
 	"carrel.dev/server/mcpwire"
 	"carrel.dev/workspace"
@@ -72,7 +73,7 @@ func New(cfg *Config) *Server {
 		mux.Handle(auth.MetadataPath+"/", s.cfg.Guard.Metadata())
 	}
 	mux.Handle("/", s.protected(s.limits.wrap(s.cfg.Front)))
-	s.handler = s.cfg.Metrics.count(s.logged(s.fromAllowed(mux)))
+	s.handler = identified(s.cfg.Metrics.count(s.logged(s.fromAllowed(mux))))
 	return s
 }
 
@@ -116,7 +117,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if err := s.cfg.Ready(ctx); err != nil {
-		s.cfg.Log.Error("not ready", "err", err)
+		s.cfg.Log.ErrorContext(r.Context(), "not ready", "err", err)
 		say(w, http.StatusServiceUnavailable, "not ready: the log says why")
 		return
 	}
@@ -138,6 +139,7 @@ func (s *Server) protected(next http.Handler) http.Handler {
 	}
 	return s.cfg.Guard.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := auth.FromContext(r.Context())
+		r = r.WithContext(server.WithLabels(r.Context(), server.Labels{Principal: p.ID}))
 		project, err := s.cfg.Project(r.Context(), p.Project)
 		if err != nil {
 			s.noProject(w, r, p, err)
@@ -159,7 +161,7 @@ func (s *Server) protected(next http.Handler) http.Handler {
 
 // noProject answers a principal whose project cannot be served.
 func (s *Server) noProject(w http.ResponseWriter, r *http.Request, p *auth.Principal, err error) {
-	s.cfg.Log.Error("a project cannot be served", "project", p.Project, "principal", p, "path", auth.LogPath(r.URL.Path), "err", err)
+	s.cfg.Log.ErrorContext(r.Context(), "a project cannot be served", "project", p.Project, "principal", p, "path", auth.LogPath(r.URL.Path), "err", err)
 	switch workspace.KindOf(err) {
 	case workspace.NotExist:
 		say(w, http.StatusForbidden, "the project of this token does not exist, or no longer")
@@ -190,7 +192,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		began := s.cfg.Now()
 		seen := &observed{ResponseWriter: w}
 		next.ServeHTTP(seen, r)
-		s.cfg.Log.Debug("request", "method", r.Method, "path", auth.LogPath(r.URL.Path), "status", seen.status(),
+		s.cfg.Log.DebugContext(r.Context(), "request", "method", r.Method, "path", auth.LogPath(r.URL.Path), "status", seen.status(),
 			"remote", r.RemoteAddr, "ms", s.cfg.Now().Sub(began).Milliseconds())
 	})
 }
