@@ -13,7 +13,7 @@ func TestHostileClients(t *testing.T) {
 		"tokens": tokens, "foreign": foreign, "cancels": cancels, "ended": ended, "origins": origins, "smuggling": smuggling,
 		"methods": methods, "urls": urls, "bodies": bodies, "sizes": sizes, "slow": slow, "many": many, "files": files,
 	} {
-		t.Run(name, func(t *testing.T) { kind(t, s) })
+		t.Run(name, func(t *testing.T) { kind(t, s.of(t)) })
 	}
 	s.finish(last)
 }

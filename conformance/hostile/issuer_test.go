@@ -149,7 +149,7 @@ func others(t *testing.T, s *site, jwt func(map[string]any) string, session []st
 	if a := s.ask("POST", "/mcp", list, bearer(jwt(map[string]any{"jti": "again"})), session[1]); a.status != http.StatusOK {
 		t.Errorf("a fresh JWT of the same: %+v", a)
 	}
-	soon := jwt(map[string]any{"exp": time.Now().Add(4 * time.Second).Unix()})
+	soon := jwt(map[string]any{"exp": time.Now().Add(8 * time.Second).Unix()})
 	mcp, endMCP := s.stream("/mcp", s.begin("/mcp", soon)...)
 	defer endMCP()
 	sse, endSSE := s.stream("/sse", bearer(soon))

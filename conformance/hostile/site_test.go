@@ -45,9 +45,17 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// site is a running carrel serve that needs tokens.
+// site is a running carrel serve that needs tokens, as a test or subtest knows it.
 type site struct {
 	*testing.T
+	*process
+}
+
+// of is the site as a subtest knows it.
+func (s *site) of(t *testing.T) *site { return &site{t, s.process} }
+
+// process is what the tests of a site share.
+type process struct {
 	data, addr string
 	env        []string
 	git        *conformance.Repos
@@ -66,10 +74,10 @@ const secretContent = "hush-hush-content"
 func open(t *testing.T, env []string, flags ...string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	s := &site{
-		T: t, data: filepath.Join(dir, "data"), env: env, ended: make(chan struct{}),
+	s := &site{t, &process{
+		data: filepath.Join(dir, "data"), env: env, ended: make(chan struct{}),
 		git: &conformance.Repos{Dir: filepath.Join(dir, "repos")}, secrets: []string{secretContent},
-	}
+	}}
 	s.must(os.MkdirAll(s.git.Dir, 0o755))
 	for _, project := range []string{"default", "other"} {
 		name := "app-" + project

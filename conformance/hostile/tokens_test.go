@@ -16,8 +16,8 @@ const everything = "read,write,commit,create"
 // tokens tries to get in without a token, and with what is none.
 func tokens(t *testing.T, s *site) {
 	good, other := s.token("--allow", everything), s.token("--project", "other", "--allow", "admin")
-	revoked := s.token("--allow", "admin", "--name", "revoked")
-	s.revoke("revoked")
+	revoked := s.token("--allow", "admin", "--name", "taken back")
+	s.revoke("taken back")
 	expired := s.token("--allow", "admin", "--expires", time.Now().Add(time.Second).UTC().Format(time.RFC3339))
 	typo := good[:len(good)-1] + "0"
 	if typo == good {
@@ -171,15 +171,17 @@ func cancels(t *testing.T, s *site) {
 // ended revokes a token, and lets one expire, while streams of theirs are open at
 // both doors: the streams end, and what is asked for then is refused.
 func ended(t *testing.T, s *site) {
-	soon := time.Now().Add(5 * time.Second).UTC().Format(time.RFC3339)
-	for name, token := range map[string]string{
-		"revoked": s.token("--allow", everything, "--name", "stream"), "expired": s.token("--allow", everything, "--expires", soon),
-	} {
+	for _, how := range []string{"revoked", "expired"} {
+		flags := []string{"--allow", everything, "--name", how}
+		if how == "expired" {
+			flags = append(flags, "--expires", time.Now().Add(10*time.Second).UTC().Format(time.RFC3339))
+		}
+		token := s.token(flags...)
 		mcp, endMCP := s.stream("/mcp", s.begin("/mcp", token)...)
 		sse, endSSE := s.stream("/sse", bearer(token))
 		post := s.post(sse)
-		if name == "revoked" {
-			s.revoke("stream")
+		if how == "revoked" {
+			s.revoke(how)
 		}
 		over := make(chan error, 2)
 		for _, r := range []*bufio.Reader{mcp, sse} {
@@ -187,12 +189,12 @@ func ended(t *testing.T, s *site) {
 		}
 		for range 2 {
 			if err := <-over; err != nil {
-				t.Errorf("%s: a stream goes on, or broke off: %v", name, err)
+				t.Errorf("%s: a stream goes on, or broke off: %v", how, err)
 			}
 		}
 		for _, at := range []string{"/mcp", post} {
 			if a := s.ask("POST", at, initialize, bearer(token)); a.status != http.StatusUnauthorized {
-				t.Errorf("%s: %s: %+v", name, at, a)
+				t.Errorf("%s: %s: %+v", how, at, a)
 			}
 		}
 		endMCP()
