@@ -76,7 +76,7 @@ func (c *cli) serve() *cobra.Command {
 	flags.StringVar(&f.issuer.Project, "oidc-project", "", "project of a JWT that names none; default: such a JWT is refused")
 	flags.Float64Var(&f.limits.Rate, "limit-rate", 500, "requests a second that one token may make; negative: any number")
 	flags.IntVar(&f.limits.Burst, "limit-burst", 1000, "requests at once above that rate")
-	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests and streams of one token at a time; negative: any number")
+	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests of one token at a time, streams aside; negative: any number")
 	flags.IntVar(&f.quotas.ProjectWorkspaces, "quota-workspaces", 0, "workspaces of one project; 0: any number")
 	flags.IntVar(&f.quotas.ProjectEntries, "quota-entries", 0, "uncommitted entries in all workspaces of a project together; 0: any number")
 	flags.Int64Var(&f.quotas.ProjectBytes, "quota-bytes", 0, "bytes of uncommitted content in all workspaces of a project together; 0: any number")
