@@ -77,7 +77,7 @@ func TestConfigurationRefused(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"oidc-isuer: https://x.example\n", "carrel.yaml: line 1: there is no setting \"oidc-isuer\"\nDid you mean oidc-issuer?\n"},
 		{"addr: 127.0.0.1:1\nOIDC_Issuer: x\n", "line 2: there is no setting \"OIDC_Issuer\"\nDid you mean oidc-issuer?\n"},
-		{"zzz: 1\n", "The settings are: data, "},
+		{"zzz: 1\n", "The settings are: blobs, data, "},
 		{"config: x\n", "there is no setting \"config\""},
 		{"addr: a\naddr: b\n", "line 2: addr stands there twice"},
 		{"addr: [a, b]\n", "carrel.yaml, line 1: addr: it takes one value, not a list"},
