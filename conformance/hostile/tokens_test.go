@@ -18,7 +18,7 @@ func tokens(t *testing.T, s *site) {
 	good, other := s.token("--allow", everything), s.token("--project", "other", "--allow", "admin")
 	revoked := s.token("--allow", "admin", "--name", "taken back")
 	s.revoke("taken back")
-	expired := s.token("--allow", "admin", "--expires", time.Now().Add(time.Second).UTC().Format(time.RFC3339))
+	expired := s.token("--allow", "admin", "--expires", time.Now().Add(5*time.Second).UTC().Format(time.RFC3339))
 	typo := good[:len(good)-1] + "0"
 	if typo == good {
 		typo = good[:len(good)-1] + "1"

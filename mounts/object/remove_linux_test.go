@@ -163,6 +163,11 @@ func TestRemovalWaitsForProcesses(t *testing.T) {
 			defer cmd.Wait()
 			defer in.Close()
 			io.WriteString(in, "HEAD\n")
+			for line := []byte(nil); len(line) == 0; { // a moment after it began its arguments are not there yet
+				if line, err = os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			w, err := newWatch(filepath.Join(dir, "objects/pack"))
 			if err != nil {
 				t.Fatal(err)

@@ -81,6 +81,9 @@ func (w *watch) walked(objects string, packs map[string][]string) (bool, error) 
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if len(line) == 0 && begins(dir) {
+			return true, nil // what it will do is not to be seen yet
+		}
 		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 		if walksPacks(args) && h.uses(dir, args) {
 			return true, nil
@@ -90,6 +93,13 @@ func (w *watch) walked(objects string, packs map[string][]string) (bool, error) 
 		return false, errors.New("/proc does not show processes")
 	}
 	return false, nil
+}
+
+// begins reports whether a process that shows no arguments is about to have some;
+// one that has ended, and that nobody has asked how, has not.
+func begins(proc string) bool {
+	_, err := os.Readlink(filepath.Join(proc, "exe"))
+	return err == nil
 }
 
 // walksPacks reports whether a git command goes through packs one by one, or
