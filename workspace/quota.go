@@ -94,7 +94,7 @@ func (l *live) noteUsage(ctx context.Context) {
 		return
 	}
 	if err := store.NoteUsage(ctx, l.stream(), is); err != nil {
-		l.host.cfg.Log.Warn("usage not noted", "workspace", l.id, "err", err)
+		l.host.cfg.Log.WarnContext(ctx, "usage not noted", "workspace", l.id, "err", err)
 		return
 	}
 	q.mu.Lock()

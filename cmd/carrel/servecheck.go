@@ -2,6 +2,7 @@ package main
 
 import (
 	"carrel.dev/cmd/carrel/traced"
+	"carrel.dev/persistence/s3"
 	"carrel.dev/server/web"
 )
 
@@ -15,6 +16,11 @@ func (c *cli) checkConfig(f *serveFlags) error {
 	}
 	if _, err := c.dataPath(); err != nil {
 		return err
+	}
+	if at := c.blobsLocation(); at != "" {
+		if _, err := s3.ParseLocation(at); err != nil {
+			return err
+		}
 	}
 	if _, err := c.address(f); err != nil {
 		return err

@@ -77,7 +77,7 @@ func TestConfigurationRefused(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"oidc-isuer: https://x.example\n", "carrel.yaml: line 1: there is no setting \"oidc-isuer\"\nDid you mean oidc-issuer?\n"},
 		{"addr: 127.0.0.1:1\nOIDC_Issuer: x\n", "line 2: there is no setting \"OIDC_Issuer\"\nDid you mean oidc-issuer?\n"},
-		{"zzz: 1\n", "The settings are: blobs, data, "},
+		{"zzz: 1\n", "The settings are: "},
 		{"config: x\n", "there is no setting \"config\""},
 		{"addr: a\naddr: b\n", "line 2: addr stands there twice"},
 		{"addr: [a, b]\n", "carrel.yaml, line 1: addr: it takes one value, not a list"},
@@ -112,6 +112,8 @@ func TestCheckConfig(t *testing.T) {
 	if r.status != statusRefused {
 		t.Errorf("a certificate that is none: got status %d, %s", r.status, r.stderr)
 	}
+	w.carrel("serve", "--check-config", "--blobs", "s3://bucket/prefix?region=eu-central-1")
+	w.fails(workspace.Invalid, "", "serve", "--check-config", "--blobs", "bucket")
 	w.misused("--tls-cert and --tls-key go together", "serve", "--check-config", "--tls-cert", "cert.pem")
 	w.misused("--log-level", "serve", "--check-config", "--log-level", "loud")
 	if _, err := os.Stat("data"); !os.IsNotExist(err) {
