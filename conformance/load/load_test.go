@@ -173,9 +173,10 @@ func TestKilledUnderLoad(t *testing.T) {
 			return
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		server := c.serve.Process
 		killed := time.AfterFunc(size.lasts/3+rand.N(time.Second), func() {
 			cancel()
-			c.kill(syscall.SIGKILL)
+			server.Kill()
 		})
 		c.work(ctx, size.think/10)
 		killed.Stop()
