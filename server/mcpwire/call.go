@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"carrel.dev/server"
 )
@@ -89,13 +88,13 @@ func (k *call) handle(ctx context.Context) (response mcp.JSONRPCMessage) {
 		return (&refusal{k.message.id, mcp.INVALID_REQUEST, "initialize was answered before: begin another connection"}).response()
 	}
 	p := &peer{id: c.session.ID(), notes: make(chan mcp.JSONRPCNotification, 16), call: k, subs: c.subs}
-	ctx = context.WithValue(c.server.mcp.WithContext(ctx, p), callKey{}, k)
+	ctx = context.WithValue(c.server.handler.WithContext(ctx, p), callKey{}, k)
 	p.ctx = func() context.Context { return ctx }
 	if k.message.method == methodListen {
 		p.subs = newSubscriptions(c.session)
 		defer k.listen(p)()
 	}
-	response = c.server.mcp.HandleMessage(ctx, k.message.raw)
+	response = c.server.handler.HandleMessage(ctx, k.message.raw)
 	if k.unknown != "" {
 		response = (&refusal{code: mcp.INVALID_PARAMS, text: k.unknown}).response()
 	}
@@ -164,21 +163,3 @@ func (k *call) progress(token mcp.ProgressToken) func(done, total float64, text 
 		}}))
 	}
 }
-
-// peer is the client as mcp-go sees it while it handles one request: what is
-// notified then goes out before the response.
-type peer struct {
-	id     string
-	notes  chan mcp.JSONRPCNotification
-	call   *call
-	subs   *subscriptions         // that the request changes
-	ctx    func() context.Context // of the request, which mcp-go does not hand on
-	filter mcp.SubscriptionFilter
-}
-
-var _ mcpserver.ClientSession = (*peer)(nil)
-
-func (p *peer) Initialize()                                         {}
-func (p *peer) Initialized() bool                                   { return true }
-func (p *peer) NotificationChannel() chan<- mcp.JSONRPCNotification { return p.notes }
-func (p *peer) SessionID() string                                   { return p.id }

@@ -28,6 +28,7 @@ type conn struct {
 	over      chan struct{}       // closed once the client is gone and nothing of it runs
 	subs      *subscriptions      // of the session
 	replays   replays
+	questions questions // that it was asked
 	carrying  sync.Once // what changes goes out on the stream
 
 	mu       sync.Mutex // guards what follows
@@ -232,6 +233,16 @@ func (c *conn) admit(ctx context.Context, m message, out sink) (*call, context.C
 	}
 	c.inFlight[string(m.id)] = append(c.inFlight[string(m.id)], k)
 	return k, ctx
+}
+
+// take takes a message that is no request.
+func (c *conn) take(m message) {
+	switch m.method {
+	case "":
+		c.questions.answer(m)
+	case string(mcp.MethodNotificationCancelled):
+		c.cancel(m.cancels)
+	}
 }
 
 // cancel ends the call of an id; there may be none any more.

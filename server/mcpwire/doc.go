@@ -44,6 +44,12 @@
 // A completion of a path is percent-encoded, since {+path} leaves it as it is: so
 // expanding the template by RFC 6570 gives the address of that file whatever its name.
 //
+// What answers may be replaced, by a Handler: the suites that judge implementations
+// of the protocol want tools of their own, and would otherwise judge another chain
+// than the one that is served. They also have a server ask its client, which is one
+// function here, ask.go, and which nothing of Carrel's does: it needs no client to be
+// able to.
+//
 // Hosts show a model either the text or the structured content of a result, and
 // never reliably both, so the text says it all. Known hosts of language models
 // are spared the second copy and its schemas. They are known by the name that

@@ -16,6 +16,7 @@ type message struct {
 	method  string
 	tool    string          // of tools/call
 	cancels json.RawMessage // id of the request that notifications/cancelled ends
+	answers json.RawMessage // id of the request of the server that this is the response to
 	meta    json.RawMessage // _meta of the params
 }
 
@@ -35,7 +36,7 @@ type envelope struct {
 }
 
 // parse reads a message, without white space around it. The refusal is nil if it is a request or a notification;
-// a response, which nobody waits for, has no method and no refusal either.
+// a response has no method, no id of its own and no refusal either.
 func parse(raw []byte) (message, *refusal) {
 	var e envelope
 	err := json.Unmarshal(raw, &e)
@@ -56,7 +57,7 @@ func parse(raw []byte) (message, *refusal) {
 	}
 	switch {
 	case e.Method == nil && (e.Result != nil || e.Error != nil):
-		return message{}, nil
+		return message{raw: raw, answers: e.ID}, nil
 	case text(e.Version) != mcp.JSONRPC_VERSION:
 		return m, &refusal{m.id, mcp.INVALID_REQUEST, "jsonrpc must be \"2.0\""}
 	case m.method == "":

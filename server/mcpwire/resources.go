@@ -18,15 +18,15 @@ import (
 const anyResource = tools.Scheme + ":"
 
 // offer has mcp-go take what concerns resources, completion and prompts.
-func (s *Server) offer(hooks *mcpserver.Hooks) {
+func (s *Server) offer(h *mcpserver.MCPServer, hooks *mcpserver.Hooks) {
 	for _, option := range []mcpserver.ServerOption{
 		mcpserver.WithResourceCapabilities(true, true), mcpserver.WithPromptCapabilities(false), mcpserver.WithCompletions(),
 		mcpserver.WithResourceCompletionProvider(completer{s}), mcpserver.WithPromptCompletionProvider(completer{s}),
 	} {
-		option(s.mcp)
+		option(h)
 	}
-	s.mcp.AddResource(mcp.Resource{URI: anyResource, Name: anyResource}, s.readResource)
-	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate(tools.URITemplate, "file",
+	h.AddResource(mcp.Resource{URI: anyResource, Name: anyResource}, s.readResource)
+	h.AddResourceTemplate(mcp.NewResourceTemplate(tools.URITemplate, "file",
 		mcp.WithTemplateTitle("Files"),
 		mcp.WithTemplateDescription("A file or directory as the workspace ws sees it, or, with at=base, as it is committed. "+
 			"The path is percent-encoded where a name has a character that means something in a URI."),
@@ -45,7 +45,7 @@ func (s *Server) offer(hooks *mcpserver.Hooks) {
 		callOf(ctx).asked = s.asked(ctx)
 	})
 	for _, p := range s.desk.Prompts() {
-		s.mcp.AddPrompt(mcp.Prompt{Name: p.Name}, s.getPrompt)
+		h.AddPrompt(mcp.Prompt{Name: p.Name}, s.getPrompt)
 	}
 	hooks.AddAfterListPrompts(listPrompts)
 }

@@ -30,6 +30,10 @@ type Config struct {
 	// context that it returns; end is told the code of the error that the request is
 	// answered with, or 0.
 	Around func(ctx context.Context, method string) (_ context.Context, end func(code int))
+	// Handler answers what clients ask, in the place of the tools, resources and
+	// prompts of Project: suites that judge an implementation of the protocol want
+	// their own. Default: what Project has.
+	Handler Handler
 	// MaxMessage is the largest message that is read, in bytes; default 96 MiB.
 	MaxMessage int
 	// Grace is how long running calls may go on once the input has ended, or the
@@ -45,7 +49,8 @@ type Config struct {
 type Server struct {
 	cfg  Config
 	desk *server.Desk
-	mcp  *mcpserver.MCPServer
+	// handler answers requests.
+	handler Handler
 }
 
 // New returns a Server.
@@ -67,6 +72,15 @@ func New(cfg *Config) *Server {
 		s.cfg.Now = time.Now
 	}
 	s.desk = server.New(&server.Config{Project: cfg.Project, Log: s.cfg.Log, Run: cfg.Run})
+	s.handler = cfg.Handler
+	if s.handler == nil {
+		s.handler = s.newHandler()
+	}
+	return s
+}
+
+// newHandler has mcp-go answer what concerns the project.
+func (s *Server) newHandler() Handler {
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterInitialize(s.greet)
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
@@ -76,14 +90,14 @@ func New(cfg *Config) *Server {
 		r.Tools = s.list(ctx)
 	})
 	hooks.AddBeforeCallTool(s.settleName)
-	s.mcp = mcpserver.NewMCPServer("carrel", cfg.Version,
+	h := mcpserver.NewMCPServer("carrel", s.cfg.Version,
 		mcpserver.WithTitle("Carrel"), mcpserver.WithToolCapabilities(false),
 		mcpserver.WithHooks(hooks), mcpserver.WithToolFilter(allowed))
 	for _, t := range s.desk.Tools() {
-		s.mcp.AddTool(mcp.Tool{Name: t.Name}, s.call)
+		h.AddTool(mcp.Tool{Name: t.Name}, s.call)
 	}
-	s.offer(hooks)
-	return s
+	s.offer(h, hooks)
+	return h
 }
 
 // greet notes who the client is and tells it how to work here.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // The HTTP+SSE of 2024-11-05: a client opens a stream, is told on it where to
@@ -80,9 +78,7 @@ func (f *Front) message(w http.ResponseWriter, r *http.Request, at endpoint) {
 		})
 	} else {
 		release()
-		if m.method == string(mcp.MethodNotificationCancelled) {
-			c.cancel(m.cancels)
-		}
+		c.take(m)
 	}
 	w.WriteHeader(http.StatusAccepted)
 }

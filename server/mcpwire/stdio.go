@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"golang.org/x/sync/semaphore"
 
 	"carrel.dev/server"
@@ -89,8 +88,8 @@ func (c stdio) receive(ctx context.Context, l line) {
 		if c.room.Acquire(ctx, cost) == nil { // else the connection ends
 			c.start(context.WithoutCancel(ctx), m, func() { c.room.Release(cost) })
 		}
-	case m.method == string(mcp.MethodNotificationCancelled):
-		c.cancel(m.cancels)
+	default:
+		c.take(m)
 	}
 }
 

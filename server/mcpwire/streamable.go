@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
 const (
@@ -104,9 +105,7 @@ func (f *Front) postSession(w http.ResponseWriter, r *http.Request, c *conn, m m
 		c.reply(context.WithoutCancel(r.Context()), w, r, m)
 		return
 	}
-	if m.method == string(mcp.MethodNotificationCancelled) {
-		c.cancel(m.cancels)
-	}
+	c.take(m)
 	w.WriteHeader(http.StatusAccepted)
 }
 
@@ -119,7 +118,7 @@ func (f *Front) postStateless(w http.ResponseWriter, r *http.Request, at endpoin
 	case m.id == nil:
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		if refused := misfit(r.Header, m); refused != nil {
+		if refused := misfit(r.Header, m, f.clientOf(r).Server.handler.GetTool); refused != nil {
 			reject(w, http.StatusBadRequest, refused)
 			return
 		}
@@ -133,8 +132,8 @@ func (f *Front) postStateless(w http.ResponseWriter, r *http.Request, at endpoin
 }
 
 // misfit says in what the headers of a stateless request differ from its message,
-// which they must repeat.
-func misfit(h http.Header, m message) *refusal {
+// which they must repeat; those of its arguments that a tool wants there, too.
+func misfit(h http.Header, m message, tool func(name string) *mcpserver.ServerTool) *refusal {
 	header, named := h.Get(mcp.HeaderProtocolVersion), m.version()
 	switch {
 	case named == "":
@@ -148,6 +147,11 @@ func misfit(h http.Header, m message) *refusal {
 	err := json.Unmarshal(m.raw, &params)
 	if err == nil {
 		err = mcp.ValidateStandardHeaders(h.Get, named, mcp.MCPMethod(m.method), params.Params)
+	}
+	if t := tool(m.tool); err == nil && t != nil && m.method == string(mcp.MethodToolsCall) {
+		err = mcp.ValidateParamHeadersLookup(func(name string) (string, bool) {
+			return h.Get(name), len(h.Values(name)) > 0
+		}, &t.Tool, params.Params)
 	}
 	if err != nil {
 		return &refusal{m.id, mcp.HEADER_MISMATCH, err.Error()}
