@@ -47,10 +47,9 @@ type Config struct {
 
 // Server serves one project over MCP. All methods are safe for concurrent use.
 type Server struct {
-	cfg  Config
-	desk *server.Desk
-	// handler answers requests.
-	handler Handler
+	cfg     Config
+	desk    *server.Desk
+	handler Handler // of requests
 }
 
 // New returns a Server.
