@@ -15,8 +15,10 @@ type client interface {
 	// call calls a tool, and asks for progress; with reports there has to be some.
 	// An error is one of the protocol, or a result that the client refuses.
 	call(ctx context.Context, name string, args any, reports bool) (called, error)
-	// resources lists the addresses of what there is to read.
+	// resources lists the addresses of what there is to read, and templates those
+	// of which addresses are made.
 	resources(ctx context.Context) ([]string, error)
+	templates(ctx context.Context) ([]string, error)
 	// read reads a resource that is text.
 	read(ctx context.Context, uri string) (string, error)
 	// subscribe subscribes to a resource, and updated waits until it has changed.
@@ -24,7 +26,8 @@ type client interface {
 	updated(ctx context.Context, uri string) error
 	// complete completes the path of the template of files in a workspace.
 	complete(ctx context.Context, path, ws string) ([]string, error)
-	// prompt returns the text of a prompt.
+	// prompts lists the names of prompts, and prompt returns the text of one.
+	prompts(ctx context.Context) ([]string, error)
 	prompt(ctx context.Context, name string, args map[string]string) (string, error)
 	close() error
 }
@@ -75,6 +78,7 @@ type address struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
+	Token   string            `json:"token,omitempty"` // that each request has to have
 }
 
 // maker connects a client.
@@ -89,27 +93,41 @@ func TestSessions(t *testing.T) {
 		connect  maker
 		kind     kind
 		revision string
+		token    bool // is needed
 	}{
-		{"go", goClient, overStdio, newest},
-		{"go", goClient, overHTTP, newest},
-		{"go", goClient, overSSE, newest},
-		{"ts-sdk", nodeClient("sdk"), overStdio, legacy},
-		{"ts-sdk", nodeClient("sdk"), overHTTP, legacy},
-		{"ts-sdk", nodeClient("sdk"), overSSE, legacy},
-		{"ts-client", nodeClient("client"), overStdio, legacy},
-		{"ts-client", nodeClient("client"), overHTTP, legacy},
-		{"ts-client", nodeClient("client"), overSSE, legacy},
-		{"ts-client-auto", nodeClient("client-auto"), overStdio, newest},
-		{"ts-client-auto", nodeClient("client-auto"), overHTTP, newest},
+		{"go", goClient, overStdio, newest, false},
+		{"go", goClient, overHTTP, newest, false},
+		{"go", goClient, overHTTP, newest, true},
+		{"go", goClient, overSSE, newest, false},
+		{"go", goClient, overSSE, newest, true},
+		{"mcp-go", mcpgoClient, overStdio, newest, false},
+		{"mcp-go", mcpgoClient, overHTTP, newest, false},
+		{"mcp-go", mcpgoClient, overHTTP, newest, true},
+		{"mcp-go", mcpgoClient, overSSE, newest, true},
+		{"ts-sdk", nodeClient("sdk"), overStdio, legacy, false},
+		{"ts-sdk", nodeClient("sdk"), overHTTP, legacy, false},
+		{"ts-sdk", nodeClient("sdk"), overHTTP, legacy, true},
+		{"ts-sdk", nodeClient("sdk"), overSSE, legacy, false},
+		{"ts-sdk", nodeClient("sdk"), overSSE, legacy, true},
+		{"ts-client", nodeClient("client"), overStdio, legacy, false},
+		{"ts-client", nodeClient("client"), overHTTP, legacy, false},
+		{"ts-client", nodeClient("client"), overHTTP, legacy, true},
+		{"ts-client", nodeClient("client"), overSSE, legacy, true},
+		{"ts-client-auto", nodeClient("client-auto"), overStdio, newest, false},
+		{"ts-client-auto", nodeClient("client-auto"), overHTTP, newest, true},
 	} {
-		t.Run(run.client+"/"+string(run.kind), func(t *testing.T) {
+		name, serve := run.client+"/"+string(run.kind), (*world).serve
+		if run.token {
+			name, serve = name+"-token", (*world).serveTokens
+		}
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			names := dotted
 			if run.kind == overHTTP {
 				names = underscored
 			}
-			c := run.connect(t, w.serve(run.kind, names))
+			c := run.connect(t, serve(w, run.kind, names))
 			t.Logf("%s over %s speaks %s", run.client, run.kind, c.revision())
 			if c.revision() != run.revision {
 				t.Errorf("the revision is %s, want %s", c.revision(), run.revision)

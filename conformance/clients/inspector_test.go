@@ -12,18 +12,35 @@ import (
 )
 
 // TestInspector has the MCP Inspector list the tools, and fail if a schema is one
-// that other clients have trouble with, and call some.
+// that other clients have trouble with, list what else there is, and call some tools.
 func TestInspector(t *testing.T) {
-	for _, k := range []kind{overStdio, overHTTP, overSSE} {
-		t.Run(string(k), func(t *testing.T) {
+	for name, serve := range map[string]func(*world) address{
+		"stdio":      func(w *world) address { return w.serve(overStdio, underscored) },
+		"http":       func(w *world) address { return w.serve(overHTTP, underscored) },
+		"http-token": func(w *world) address { return w.serveTokens(overHTTP, underscored) },
+		"sse":        func(w *world) address { return w.serve(overSSE, underscored) },
+		"sse-token":  func(w *world) address { return w.serveTokens(overSSE, underscored) },
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := packages(t)
 			w := newWorld(t)
-			at := w.serve(k, underscored)
+			at := serve(w)
 			var list struct{ Tools []tool }
 			inspect(t, dir, w, at, &list, "--method", "tools/list", "--strict")
 			if len(list.Tools) < 20 {
 				t.Errorf("only %d tools are listed", len(list.Tools))
+			}
+			var others struct {
+				Prompts           []struct{ Name string }
+				Resources         []struct{ URI string }
+				ResourceTemplates []struct{ URITemplate string }
+			}
+			for _, method := range []string{"prompts/list", "resources/list", "resources/templates/list"} {
+				inspect(t, dir, w, at, &others, "--method", method)
+			}
+			if len(others.Prompts) != 3 || len(others.ResourceTemplates) != 1 || others.ResourceTemplates[0].URITemplate != template || others.Resources == nil {
+				t.Errorf("listed are %+v", others)
 			}
 			calls := func(tool string, args ...string) (r result) {
 				t.Helper()
@@ -61,6 +78,9 @@ func inspect(t *testing.T, dir string, w *world, at address, out any, more ...st
 		args = append(append(append(args, more...), "--", at.Command), at.Args...)
 	} else {
 		args = append(append(args, at.URL, "--transport", string(at.Kind)), more...)
+		if at.Token != "" {
+			args = append(args, "--header", "Authorization: Bearer "+at.Token)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

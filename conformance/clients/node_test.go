@@ -103,36 +103,7 @@ type nodeSession struct {
 func nodeClient(flavour string) maker {
 	return func(t *testing.T, at address) client {
 		t.Helper()
-		dir := packages(t)
-		// Imports are resolved from where the script lies.
-		place, err := os.MkdirTemp(dir, "driver-*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(place) })
-		script := filepath.Join(place, "driver.mjs")
-		if err := copyFile("node/driver.mjs", script); err != nil {
-			t.Fatal(err)
-		}
-		s := &nodeSession{cmd: exec.Command(node(dir), script, flavour)}
-		s.cmd.Stderr = &s.stderr
-		if s.in, err = s.cmd.StdinPipe(); err != nil {
-			t.Fatal(err)
-		}
-		out, err := s.cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.out = bufio.NewReader(out)
-		if err := s.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			s.close()
-			if t.Failed() {
-				t.Logf("%s", s.stderr.String())
-			}
-		})
+		s := startNode(t, flavour)
 		var answer struct{ Version string }
 		if err := s.do(connecting{"connect", at}, &answer); err != nil {
 			t.Fatalf("connect: %v", err)
@@ -140,6 +111,42 @@ func nodeClient(flavour string) maker {
 		s.version = answer.Version
 		return s
 	}
+}
+
+// startNode starts a driver, which is connected to nothing.
+func startNode(t *testing.T, flavour string) *nodeSession {
+	t.Helper()
+	dir := packages(t)
+	// Imports are resolved from where the script lies.
+	place, err := os.MkdirTemp(dir, "driver-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(place) })
+	script := filepath.Join(place, "driver.mjs")
+	if err := copyFile("node/driver.mjs", script); err != nil {
+		t.Fatal(err)
+	}
+	s := &nodeSession{cmd: exec.Command(node(dir), script, flavour)}
+	s.cmd.Stderr = &s.stderr
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.out = bufio.NewReader(out)
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.close()
+		if t.Failed() {
+			t.Logf("%s", s.stderr.String())
+		}
+	})
+	return s
 }
 
 type connecting struct {
@@ -193,6 +200,12 @@ func (s *nodeSession) resources(context.Context) ([]string, error) {
 	return outcome.URIs, err
 }
 
+func (s *nodeSession) templates(context.Context) ([]string, error) {
+	var outcome struct{ URIs []string }
+	err := s.do(map[string]any{"op": "templates"}, &outcome)
+	return outcome.URIs, err
+}
+
 func (s *nodeSession) read(_ context.Context, uri string) (string, error) {
 	var outcome struct{ Text string }
 	err := s.do(map[string]any{"op": "read", "uri": uri}, &outcome)
@@ -213,6 +226,12 @@ func (s *nodeSession) complete(_ context.Context, path, ws string) ([]string, er
 	var outcome struct{ Values []string }
 	err := s.do(map[string]any{"op": "complete", "template": template, "path": path, "ws": ws}, &outcome)
 	return outcome.Values, err
+}
+
+func (s *nodeSession) prompts(context.Context) ([]string, error) {
+	var outcome struct{ Names []string }
+	err := s.do(map[string]any{"op": "prompts"}, &outcome)
+	return outcome.Names, err
 }
 
 func (s *nodeSession) prompt(_ context.Context, name string, args map[string]string) (string, error) {

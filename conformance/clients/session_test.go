@@ -235,6 +235,12 @@ func (s *session) resources() {
 	if len(list) == 0 && (!s.named || s.c.revision() < "2026-07-28") {
 		s.Error("no resource is listed")
 	}
+	if got, err := s.c.templates(s.Context()); err != nil || !slices.Equal(got, []string{template}) {
+		s.Errorf("the templates are %q, %v", got, err)
+	}
+	if got, err := s.c.prompts(s.Context()); err != nil || !slices.Contains(got, "review-changes") || len(got) != 3 {
+		s.Errorf("the prompts are %q, %v", got, err)
+	}
 	file, status := "carrel:///repos/app/main.go?ws="+s.id, "carrel:///.carrel/status?ws="+s.id
 	for _, uri := range append(list, file, status) {
 		if _, err := s.c.read(s.Context(), uri); err != nil {

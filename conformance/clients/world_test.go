@@ -116,8 +116,11 @@ func (w *world) env() map[string]string {
 	}
 }
 
-func (w *world) environ() (all []string) {
-	for name, value := range w.env() {
+func (w *world) environ() []string { return address{Env: w.env()}.environ() }
+
+// environ is the environment of what is run.
+func (a address) environ() (all []string) {
+	for name, value := range a.Env {
 		all = append(all, name+"="+value)
 	}
 	return all
@@ -143,11 +146,22 @@ func (w *world) args(command string, more ...string) []string {
 // call has another process on the same data call a tool.
 func (w *world) call(more ...string) {
 	w.t.Helper()
-	cmd := exec.Command(binary, append([]string{"call", "--data", filepath.Join(w.dir, "data"), "--project", "default"}, more...)...)
+	w.carrel(append([]string{"call", "--project", "default"}, more...)...)
+}
+
+// carrel runs a command of another process on the same data, and returns what it
+// printed.
+func (w *world) carrel(args ...string) string {
+	w.t.Helper()
+	cmd := exec.Command(binary, append(args, "--data", filepath.Join(w.dir, "data"))...)
 	cmd.Env = w.environ()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("carrel call %s: %v\n%s", strings.Join(more, " "), err, out)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		w.t.Fatalf("carrel %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
 	}
+	return string(out)
 }
 
 // serve says where a client finds the program; over HTTP it is started.
@@ -156,16 +170,27 @@ func (w *world) serve(k kind, names naming) address {
 	if k == overStdio {
 		return address{Kind: k, Command: binary, Args: w.args("mcp", "--tool-names", string(names)), Env: w.env()}
 	}
-	return address{Kind: k, URL: w.listen(names) + map[kind]string{overHTTP: "/mcp", overSSE: "/sse"}[k]}
+	return address{Kind: k, URL: w.listen(names) + doors[k]}
+}
+
+// doors are the paths of endpoints.
+var doors = map[kind]string{overHTTP: "/mcp", overSSE: "/sse"}
+
+// serveTokens is serve of a program that wants a token, which the address has.
+func (w *world) serveTokens(k kind, names naming) address {
+	w.t.Helper()
+	at := address{Kind: k, URL: w.listen(names, "--tokens") + doors[k]}
+	at.Token = strings.TrimSpace(w.carrel("token", "create", "--project", "default", "--allow", "admin", "--expires", "1d"))
+	return at
 }
 
 var listening = regexp.MustCompile(`http://[0-9.:]+`)
 
 // listen starts carrel serve and returns its URL. It has to end by itself when it
 // is interrupted.
-func (w *world) listen(names naming) string {
+func (w *world) listen(names naming, more ...string) string {
 	w.t.Helper()
-	cmd := exec.Command(binary, w.args("serve", "--addr", "127.0.0.1:0", "--tool-names", string(names))...)
+	cmd := exec.Command(binary, w.args("serve", append(more, "--addr", "127.0.0.1:0", "--tool-names", string(names))...)...)
 	cmd.Env = w.environ()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -11,6 +11,7 @@ const load = flavour === 'sdk'
       ...await import('@modelcontextprotocol/sdk/client/stdio.js'),
       ...await import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
       ...await import('@modelcontextprotocol/sdk/client/sse.js'),
+      ...await import('@modelcontextprotocol/sdk/client/auth.js'),
     })
   : async () => ({
       ...await import('@modelcontextprotocol/client'),
@@ -20,11 +21,12 @@ const sdk = await load();
 
 let client, version, progress = [], updates = [], waiting = () => {};
 
-function transport({ kind, url, command, args, env }) {
+function transport({ kind, url, command, args, env, token }) {
+  const options = token ? { requestInit: { headers: { Authorization: `Bearer ${token}` } } } : {};
   switch (kind) {
     case 'stdio': return new sdk.StdioClientTransport({ command, args, env, stderr: 'inherit' });
-    case 'http': return new sdk.StreamableHTTPClientTransport(new URL(url));
-    case 'sse': return new sdk.SSEClientTransport(new URL(url));
+    case 'http': return new sdk.StreamableHTTPClientTransport(new URL(url), options);
+    case 'sse': return new sdk.SSEClientTransport(new URL(url), options);
   }
   throw new Error(`unknown transport ${kind}`);
 }
@@ -67,6 +69,9 @@ const commands = {
   async resources() {
     return { uris: (await client.listResources()).resources.map((r) => r.uri) };
   },
+  async templates() {
+    return { uris: (await client.listResourceTemplates()).resourceTemplates.map((r) => r.uriTemplate) };
+  },
   async read({ uri }) {
     return { text: (await client.readResource({ uri })).contents[0].text };
   },
@@ -96,11 +101,21 @@ const commands = {
     });
     return { values: completion.values };
   },
+  async prompts() {
+    return { names: (await client.listPrompts()).prompts.map((p) => p.name) };
+  },
   async prompt({ name, arguments: args }) {
     return { text: (await client.getPrompt({ name, arguments: args })).messages[0].content.text };
   },
+  // What the SDKs do when they are told that they are not authorized.
+  async metadata({ url }) {
+    const refused = await fetch(url, { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } });
+    const { resourceMetadataUrl } = sdk.extractWWWAuthenticateParams(refused);
+    const metadata = await sdk.discoverOAuthProtectedResourceMetadata(url, { resourceMetadataUrl });
+    return { status: refused.status, from: String(resourceMetadataUrl), metadata };
+  },
   async close() {
-    await client.close();
+    await client?.close();
     return {};
   },
 };
@@ -111,7 +126,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     outcome = await commands[c.op](c);
   } catch (e) {
-    outcome = { error: String(e?.message ?? e) };
+    outcome = { error: [e?.data?.status ?? e?.code, e?.message ?? e].filter((x) => x !== undefined).join(' ') };
   }
   process.stdout.write(JSON.stringify(outcome) + '\n');
   if (c.op === 'close') break;
