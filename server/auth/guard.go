@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"carrel.dev/server"
 	"carrel.dev/workspace"
 )
 
@@ -38,7 +39,7 @@ type Guard struct {
 func NewGuard(cfg *GuardConfig) (*Guard, error) {
 	g := &Guard{cfg: *cfg}
 	if g.cfg.Host == nil {
-		g.cfg.Host = func(host string) bool { return isLoopback((&url.URL{Host: host}).Hostname()) }
+		g.cfg.Host = func(host string) bool { return server.IsLoopback((&url.URL{Host: host}).Hostname()) }
 	}
 	if g.cfg.Log == nil {
 		g.cfg.Log = slog.New(slog.DiscardHandler)

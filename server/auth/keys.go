@@ -11,15 +11,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
+	"carrel.dev/server"
 	"carrel.dev/workspace"
 )
 
@@ -235,20 +234,10 @@ func signs(key jose.JSONWebKey) bool {
 
 // checkURL refuses a URL over which anybody on the way could answer.
 func checkURL(u *url.URL) error {
-	if u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())) {
+	if u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && server.IsLoopback(u.Hostname())) {
 		return nil
 	}
 	return fmt.Errorf("%q is not https, nor http on this machine", u.Redacted())
-}
-
-// isLoopback reports whether a host is this machine by a name or address that nobody
-// else decides on.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // bounded is a transport whose answers have an end.

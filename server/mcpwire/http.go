@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"golang.org/x/sync/semaphore"
 
+	"carrel.dev/server"
 	"carrel.dev/workspace"
 )
 
@@ -179,29 +179,16 @@ func Local(h http.Handler) http.Handler {
 // that a browser has from elsewhere: such a page may reach a loopback address by
 // a name that it makes resolve to it, but has to say so.
 func fromHere(r *http.Request) bool {
-	if !IsLoopback(r.Host) {
+	if !server.IsLoopback(r.Host) {
 		return false
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !IsLoopback(u.Host) {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !server.IsLoopback(u.Host) {
 			return false
 		}
 	}
 	return true
-}
-
-// IsLoopback reports whether a host, with or without a port, is this machine by a
-// name or address that nobody else decides on.
-func IsLoopback(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // refuse answers a request that is not served, in words.

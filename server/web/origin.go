@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"carrel.dev/server"
 	"carrel.dev/server/mcpwire"
 )
 
@@ -58,7 +59,7 @@ func (s *Server) hostAllowed(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	if mcpwire.IsLoopback(host) || slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+	if server.IsLoopback(host) || slices.ContainsFunc(s.cfg.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		return true
 	}
 	return s.cfg.Guard != nil && len(s.cfg.Hosts) == 0
@@ -71,5 +72,5 @@ func (s *Server) originAllowed(origin, host string) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && mcpwire.IsLoopback(u.Host) && mcpwire.IsLoopback(host)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && server.IsLoopback(u.Host) && server.IsLoopback(host)
 }

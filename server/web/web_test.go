@@ -80,7 +80,7 @@ func TestTokensAreNeeded(t *testing.T) {
 		if a.status != tt.want {
 			t.Errorf("%s %s with %.24q: %d, want %d: %s", tt.method, tt.path, tt.header, a.status, tt.want, a.body)
 		}
-		if challenge := a.header.Get("WWW-Authenticate"); (a.status == 401) != strings.Contains(challenge, "resource_metadata=") && a.status < 400 {
+		if challenge := a.header.Get("WWW-Authenticate"); (a.status == 400 || a.status == 401) != strings.Contains(challenge, "resource_metadata=") {
 			t.Errorf("%s %s: challenge %q", tt.method, tt.path, challenge)
 		}
 	}
