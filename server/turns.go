@@ -29,14 +29,11 @@ func NewTurns(n int) *Turns {
 	return &Turns{free: n, waiting: map[string][]chan struct{}{}}
 }
 
-// long are the tools whose calls may read a whole repository.
-var long = map[string]bool{"grep": true, "glob": true, "listAllFiles": true, "readFiles": true, "git.diff": true, "git.log": true}
-
 // Runner has the long calls of another one wait for their turns. Who waits is the
 // principal, else the session.
 func (t *Turns) Runner(run Runner) Runner {
 	return func(ctx context.Context, tool *tools.Tool, c tools.Call, raw json.RawMessage) (tools.Output, error) {
-		if !long[tool.Name] {
+		if !tool.Long {
 			return run(ctx, tool, c, raw)
 		}
 		who := c.Caller.Principal

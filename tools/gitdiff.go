@@ -45,7 +45,7 @@ func (o GitDiffOut) Render() Rendering {
 
 func gitDiff() *Tool {
 	return onWorkspace(Tool{
-		Name: "git.diff", Core: true, ReadOnly: true, Idempotent: true, TextOnly: true,
+		Name: "git.diff", Core: true, ReadOnly: true, Long: true, Idempotent: true, TextOnly: true,
 		Description: "Show the uncommitted changes as a unified diff, with renames.",
 	}, GitDiff)
 }

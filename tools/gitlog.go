@@ -51,7 +51,7 @@ func (o GitLogOut) Render() Rendering {
 
 func gitLog() *Tool {
 	return onWorkspace(Tool{
-		Name: "git.log", Core: true, ReadOnly: true, Idempotent: true,
+		Name: "git.log", Core: true, ReadOnly: true, Long: true, Idempotent: true,
 		Description: "List a mount's commits, newest first, from the commit that it is read at.",
 	}, GitLog)
 }

@@ -53,7 +53,7 @@ func leftOut(ignored int) string {
 
 func glob() *Tool {
 	return onWorkspace(Tool{
-		Name: "glob", Core: true, ReadOnly: true, Idempotent: true,
+		Name: "glob", Core: true, ReadOnly: true, Long: true, Idempotent: true,
 		Description: "Find files and symlinks by name, for example /repos/app/**/*.go. Returns sorted absolute paths. " +
 			"A relative pattern is below path, which is /workspace unless given. Dotfiles match.",
 	}, Glob)
@@ -74,7 +74,7 @@ func Glob(ctx context.Context, w *workspace.Workspace, in GlobIn) (GlobOut, erro
 
 func listAllFiles() *Tool {
 	return onWorkspace(Tool{
-		Name: "listAllFiles", ReadOnly: true, Idempotent: true,
+		Name: "listAllFiles", ReadOnly: true, Long: true, Idempotent: true,
 		Description: "List every file and symlink of the workspace, in all mounts and scratch, page by page. Returns sorted absolute paths. " +
 			"To find some by name use `glob`.",
 	}, ListAllFiles)

@@ -72,7 +72,7 @@ func (o GrepOut) Render() Rendering {
 
 func grep() *Tool {
 	return onWorkspace(Tool{
-		Name: "grep", Core: true, ReadOnly: true, Idempotent: true,
+		Name: "grep", Core: true, ReadOnly: true, Long: true, Idempotent: true,
 		Description: "Search the text files of this workspace, your changes included. Returns path:line: text, sorted; " +
 			"mode files gives paths only, count the number of lines per file.",
 	}, Grep)

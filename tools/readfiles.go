@@ -72,7 +72,7 @@ func (o *ReadFilesOut) add(spelling string, f workspace.Found, text []byte) {
 
 func readFiles() *Tool {
 	return onWorkspace(Tool{
-		Name: "readFiles", ReadOnly: true, Idempotent: true, TextOnly: true,
+		Name: "readFiles", ReadOnly: true, Long: true, Idempotent: true, TextOnly: true,
 		Description: "Read many files whole, all from one moment. Returns each one's text, or null where there is no text file. For large files use `readFile`.",
 	}, ReadFiles)
 }

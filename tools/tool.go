@@ -35,6 +35,10 @@ type Tool struct {
 	// fields beside it, and there is no schema for them.
 	TextOnly bool
 
+	// Long tools may read a whole repository: whoever serves many lets few of them run
+	// at a time.
+	Long bool
+
 	// needs is the verb that a caller must be granted, where Verb does not tell it
 	// by what the tool changes.
 	needs workspace.Verb
