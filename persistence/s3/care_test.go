@@ -152,18 +152,17 @@ func TestAbort(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	b := newBucket(t)
 	b.part = smallPart
-	lost := 0
+	lost := upcoming(1)
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
 		server.ServeHTTP(w, r)
-		if r.Method == http.MethodPost && r.URL.Query().Get("uploadId") != "" && lost == 0 {
-			lost++
+		if r.Method == http.MethodPost && r.URL.Query().Get("uploadId") != "" && lost.next() {
 			panic(http.ErrAbortHandler)
 		}
 	}
 	data := made(smallPart + 1)
 	id := put(t, b, data)
-	if got := contents(t, b.Blobs, time.Time{}); lost != 1 || len(got) != 1 || got[id] != int64(len(data)) {
-		t.Errorf("lost %d answers, stored %v", lost, got)
+	if got := contents(t, b.Blobs, time.Time{}); lost.left.Load() != 0 || len(got) != 1 || got[id] != int64(len(data)) {
+		t.Errorf("%d answers were not lost, stored %v", lost.left.Load(), got)
 	}
 	out, err := b.client.HeadObject(t.Context(), &sdk.HeadObjectInput{Bucket: &b.cfg.Bucket, Key: b.key(id)})
 	if err != nil || !strings.HasPrefix(out.Metadata[sumsName], "1;4194304;") || aws.ToString(out.ContentType) != contentType {
@@ -175,10 +174,9 @@ func TestLostAnswer(t *testing.T) {
 func TestUploadDenied(t *testing.T) {
 	b := newBucket(t)
 	b.part = smallPart
-	denied := 1
+	denied := upcoming(1)
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
-		if r.Method == http.MethodPost && r.URL.Query().Get("uploadId") != "" && denied != 0 {
-			denied--
+		if r.Method == http.MethodPost && r.URL.Query().Get("uploadId") != "" && denied.next() {
 			io.WriteString(w, "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
 			return
 		}
@@ -189,7 +187,7 @@ func TestUploadDenied(t *testing.T) {
 	if has, err := b.Has(t.Context(), id); !has || err != nil {
 		t.Errorf("it was put: has %v, %v", has, err)
 	}
-	denied = -1
+	denied.left.Store(always)
 	other := made(smallPart + 2)
 	if _, err := b.Put(t.Context(), strings.NewReader(string(other)), int64(len(other))); workspace.KindOf(err) != workspace.Unavailable {
 		t.Errorf("denied always: got %v, want one of kind unavailable", err)

@@ -9,12 +9,40 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"carrel.dev/workspace"
 )
+
+// always is a count of faults without end.
+const always = -1
+
+// faults counts those that are still to happen. What asks are goroutines of a
+// server, of which nothing says that one ends before the next.
+type faults struct{ left atomic.Int64 }
+
+// upcoming is n faults.
+func upcoming(n int64) *faults {
+	f := &faults{}
+	f.left.Store(n)
+	return f
+}
+
+// next reports whether one happens now, and counts it.
+func (f *faults) next() bool {
+	for {
+		left := f.left.Load()
+		if left <= 0 {
+			return left < 0
+		}
+		if f.left.CompareAndSwap(left, left-1) {
+			return true
+		}
+	}
+}
 
 // answering has every request answered with an error of S3.
 func answering(code string, status int) func(http.ResponseWriter, *http.Request, http.Handler) {
@@ -106,9 +134,10 @@ func TestUnreachable(t *testing.T) {
 func TestRetries(t *testing.T) {
 	b := newBucket(t)
 	var asked atomic.Int64
-	faults := int64(3)
+	slow := upcoming(3)
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
-		if asked.Add(1) > faults {
+		asked.Add(1)
+		if !slow.next() {
 			server.ServeHTTP(w, r)
 			return
 		}
@@ -119,12 +148,12 @@ func TestRetries(t *testing.T) {
 	if asked.Load() != 4 {
 		t.Errorf("a put with 3 faults took %d attempts, want 4", asked.Load())
 	}
-	asked.Store(0)
+	slow.left.Store(3)
 	if got, err := read(b, t.Context(), id); err != nil || !bytes.Equal(got, data) {
 		t.Errorf("a read with 3 faults: got %d bytes, %v", len(got), err)
 	}
 	asked.Store(0)
-	faults = 1000
+	slow.left.Store(always)
 	b.Blobs = b.open(t, &Config{Attempts: 5})
 	if _, err := b.Open(t.Context(), id); workspace.KindOf(err) != workspace.Unavailable || asked.Load() != 5 {
 		t.Errorf("faults without end: %v after %d attempts, want 5", err, asked.Load())
@@ -180,9 +209,8 @@ func (a *altering) Write(p []byte) (int, error) {
 // TestBadLines cuts and alters bodies on their way here.
 func TestBadLines(t *testing.T) {
 	data := made(2*minChunk + 1000)
-	const ok, always = 0, -1
 	for name, test := range map[string]struct {
-		times int // that it happens, -1 for always
+		times int64 // that it happens
 		fault func(http.ResponseWriter) http.ResponseWriter
 		want  workspace.Kind
 	}{
@@ -195,10 +223,9 @@ func TestBadLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(t)
 			id := put(t, b, data)
-			left := test.times
+			bad := upcoming(test.times)
 			b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
-				if r.Method == http.MethodGet && left != ok {
-					left--
+				if r.Method == http.MethodGet && bad.next() {
 					w = test.fault(w)
 				}
 				server.ServeHTTP(w, r)
@@ -219,15 +246,14 @@ func TestStall(t *testing.T) {
 	b := newBucket(t)
 	data := made(3 * minChunk)
 	id := put(t, b, data)
-	stalls := 1
+	stalls := upcoming(1)
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
-		if stalls == 0 {
+		if !stalls.next() {
 			server.ServeHTTP(w, r)
 			return
 		}
-		stalls--
 		whole := httptest.NewRecorder()
 		server.ServeHTTP(whole, r)
 		for name, values := range whole.Header() {
@@ -252,13 +278,18 @@ func TestRanges(t *testing.T) {
 	b := newBucket(t)
 	data := made(6 * minChunk)
 	id := put(t, b, data)
+	var mu sync.Mutex
 	var asked []string
 	b.through = func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		mu.Lock()
 		asked = append(asked, r.Header.Get("Range"))
+		mu.Unlock()
 		server.ServeHTTP(w, r)
 	}
 	check := func(doing string, want ...string) {
 		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
 		if !slices.Equal(asked, want) {
 			t.Errorf("%s asked for %q, want %q", doing, asked, want)
 		}
@@ -273,7 +304,7 @@ func TestRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	asked = nil
+	check("opening", "bytes=0-")
 	head := int64(len("blob 25165824") + 1)
 	span := func(from, to int64) string { return fmt.Sprintf("bytes=%d-%d", head+from*minChunk, head+to*minChunk-1) }
 	buf := make([]byte, 10)
