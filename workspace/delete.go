@@ -92,7 +92,7 @@ func (st *stage) keepStale(ctx context.Context, dir Path, m *Mount, before *Snap
 	if err != nil {
 		return err
 	}
-	for p, seen := range st.w.live.served.below(st.w.caller.Session, place{dir, m.Owner()}) {
+	for p, seen := range st.w.live.served.below(st.w.caller.Session, placeOf(dir, m.Owner())) {
 		if before.Table.Route(p) != m || before.hidden(p, m) {
 			continue
 		}

@@ -240,9 +240,9 @@ func (l *live) forget(r Record, p payload) {
 		for _, c := range p.Changes {
 			switch {
 			case c.After != nil: // rewritten since, on what was committed
-				l.served.committed(place{c.Path, c.After.Owner}, c.After.Base.Node)
+				l.served.committed(placeOf(c.Path, c.After.Owner), c.After.Base.Node)
 			case c.Before != nil:
-				l.served.committed(place{c.Path, c.Before.Owner}, c.Before.Node())
+				l.served.committed(placeOf(c.Path, c.Before.Owner), c.Before.Node())
 			}
 		}
 	}

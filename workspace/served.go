@@ -3,6 +3,7 @@ package workspace
 import (
 	"maps"
 	"sync"
+	"unique"
 )
 
 // servedPaths is how many paths of a session are remembered at least.
@@ -13,7 +14,9 @@ const servedPaths = 10_000
 // read conflicts at commit. It is an observation, not state: a restart forgets
 // it, and the lower of the moment takes its place.
 type served struct {
-	mu       sync.Mutex
+	mu sync.Mutex
+	// sessions by their names. What anybody was given is what the first one was, and
+	// kept once, until there is another.
 	sessions map[string]*servedSession
 }
 
@@ -24,8 +27,10 @@ type servedSession struct{ young, old map[place]version }
 // is granted there, is another one, and says nothing of this.
 type place struct {
 	path  Path
-	owner Owner
+	owner unique.Handle[Owner] // of few owners there are many places
 }
+
+func placeOf(p Path, o Owner) place { return place{p, unique.Make(o)} }
 
 // version is what a session was given of a path.
 type version struct {
@@ -122,17 +127,31 @@ func (s *served) below(session string, dir place) map[Path]version {
 func (s *served) note(session string, p place, v version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sessions == nil {
-		s.sessions = map[string]*servedSession{}
+	own, anybody := s.enter(session)
+	anybody.set(p, v)
+	if own != anybody {
+		own.set(p, v)
 	}
-	for _, name := range []string{session, anySession} {
-		one := s.sessions[name]
-		if one == nil {
-			one = &servedSession{}
-			s.sessions[name] = one
+}
+
+// enter returns what a session was given, and what anybody was, of which both are
+// known from now on.
+func (s *served) enter(session string) (own, anybody *servedSession) {
+	anybody = s.sessions[anySession]
+	if anybody == nil {
+		anybody = &servedSession{}
+		s.sessions = map[string]*servedSession{anySession: anybody, session: anybody}
+	}
+	if own = s.sessions[session]; own == nil {
+		for name, first := range s.sessions {
+			if first == anybody && name != anySession {
+				s.sessions[name] = &servedSession{maps.Clone(first.young), maps.Clone(first.old)}
+			}
 		}
-		one.set(p, v)
+		own = &servedSession{}
+		s.sessions[session] = own
 	}
+	return own, anybody
 }
 
 // forget drops the drafts that anybody was given at and below a path: after a

@@ -162,7 +162,7 @@ func (st *stage) baseFor(ctx context.Context, p Path, m *Mount) (Base, error) {
 		return Base{}, err
 	}
 	base := Base{Node{n.Mode.Canonical(), n.OID}, commit}
-	if served, ok := st.w.live.served.last(st.w.caller.Session, place{p, m.Owner()}); ok && n.Kind() != Dir && !st.seen[p] {
+	if served, ok := st.w.live.served.last(st.w.caller.Session, placeOf(p, m.Owner())); ok && n.Kind() != Dir && !st.seen[p] {
 		base.Node = served.Node
 	}
 	return base, st.holdBase(ctx, m, base)
@@ -303,6 +303,6 @@ func (st *stage) note() {
 			st.w.live.served.forget(m.path)
 			continue
 		}
-		st.w.live.served.note(st.w.caller.Session, place{m.path, st.now.Table.Route(m.path).Owner()}, version{m.node, true})
+		st.w.live.served.note(st.w.caller.Session, placeOf(m.path, st.now.Table.Route(m.path).Owner()), version{m.node, true})
 	}
 }

@@ -124,7 +124,7 @@ func (w *Workspace) Serve(s *Snapshot, p Path, f Found) {
 		draft = m != nil && s.hidden(p, m)
 	}
 	if m != nil || f.Path == "" {
-		w.live.served.note(w.caller.Session, place{p, m.Owner()}, version{Node{f.Mode, f.OID}, draft})
+		w.live.served.note(w.caller.Session, placeOf(p, m.Owner()), version{Node{f.Mode, f.OID}, draft})
 	}
 }
 
