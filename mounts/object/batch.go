@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"carrel.dev/mounts/durable"
-	"github.com/klauspost/compress/zlib"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -162,13 +161,7 @@ func (b *batch) loose(ctx context.Context, objects []Pending) error {
 		if err != nil {
 			return err
 		}
-		z, err := zlib.NewWriterLevel(f, zlib.BestSpeed)
-		if err == nil {
-			z.Write(header(o.Type, len(content)))
-			z.Write(content)
-			err = z.Close() // repeats an error of Write
-		}
-		if err != nil {
+		if err := b.store.pool.deflate(f, header(o.Type, len(content)), content); err != nil {
 			return unavailable(err)
 		}
 		b.dirs[dir] = true
@@ -182,6 +175,7 @@ func (b *batch) pack(ctx context.Context, objects []Pending) error {
 	if err != nil {
 		return err
 	}
+	defer b.store.pool.release(w.deflater)
 	for _, o := range objects {
 		content, err := b.content(ctx, o)
 		if err != nil {
@@ -194,13 +188,13 @@ func (b *batch) pack(ctx context.Context, objects []Pending) error {
 	return b.endPack(w)
 }
 
-// startPack begins a pack of n objects, which has no name yet.
+// startPack begins a pack of n objects, which has no name yet; release ends it.
 func (b *batch) startPack(n int) (*packWriter, error) {
 	f, err := b.create("")
 	if err != nil {
 		return nil, err
 	}
-	w, err := newPackWriter(f, n)
+	w, err := newPackWriter(b.store.pool, f, n)
 	if err != nil {
 		return nil, unavailable(err)
 	}

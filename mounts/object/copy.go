@@ -118,6 +118,7 @@ func (b *batch) copy(objects []found) error {
 	if err != nil {
 		return err
 	}
+	defer b.store.pool.release(w.deflater)
 	for _, o := range objects {
 		err := o.use(o.span, func(raw []byte) error { return w.copy(o.id, raw) })
 		if err != nil {

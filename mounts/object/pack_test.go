@@ -12,11 +12,11 @@ import (
 func packBytes(t testing.TB) (pack, idx []byte, ids []workspace.OID) {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := newPackWriter(&out, 3)
+	pool := NewPool(0, 0)
+	w, err := newPackWriter(pool, &out, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := NewPool(0, 0)
 	for typ, content := range map[Type]string{
 		TypeBlob: "hello, world: this is content that compresses, compresses, compresses",
 		TypeTree: string(raw("100644 a")), TypeCommit: "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n",

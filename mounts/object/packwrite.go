@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
@@ -11,7 +10,6 @@ import (
 	"slices"
 
 	"carrel.dev/workspace"
-	"github.com/klauspost/compress/zlib"
 )
 
 // placed is an object in a pack that is being written.
@@ -24,11 +22,10 @@ type placed struct {
 // packWriter writes a pack of whole objects, without deltas: what makes deltas
 // worth while is a repack of many commits, which git does better.
 type packWriter struct {
-	out    *bufio.Writer
+	*deflater
 	sum    hash.Hash // of everything, the pack's checksum
 	crc    hash.Hash32
 	offset uint64
-	z      *zlib.Writer
 	placed []placed
 }
 
@@ -40,16 +37,12 @@ func (w *packWriter) Write(b []byte) (int, error) {
 	return w.out.Write(b)
 }
 
-func newPackWriter(out io.Writer, n int) (*packWriter, error) {
-	w := &packWriter{out: bufio.NewWriterSize(out, 64<<10), sum: sha1.New(), crc: crc32.NewIEEE()}
-	z, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	w.z = z
+// newPackWriter begins a pack of n objects; release ends it.
+func newPackWriter(p *Pool, out io.Writer, n int) (*packWriter, error) {
+	w := &packWriter{deflater: p.deflater(out), sum: sha1.New(), crc: crc32.NewIEEE()}
 	const version = 2
 	head := binary.BigEndian.AppendUint32([]byte("PACK"), version)
-	_, err = w.Write(binary.BigEndian.AppendUint32(head, uint32(n)))
+	_, err := w.Write(binary.BigEndian.AppendUint32(head, uint32(n)))
 	return w, err
 }
 

@@ -18,6 +18,7 @@ type Pool struct {
 
 	maxObject int64
 	inflaters sync.Pool     // of *inflater
+	deflaters sync.Pool     // of *deflater
 	hashers   sync.Pool     // of sha1cd.CollisionResistantHash
 	packs     atomic.Uint64 // the number of the newest pack
 }
