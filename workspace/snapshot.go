@@ -37,7 +37,7 @@ type Snapshot struct {
 	State *State
 	Table *Table
 	live  *live
-	views map[*Mount]*view
+	views *views
 	held  map[OID][]byte // contents that a call has set and not stored yet
 
 	// grants are those of whom it is for. Of repos that they leave out, unseen is what
@@ -48,11 +48,7 @@ type Snapshot struct {
 }
 
 func newSnapshot(l *live, s *State, t *Table) *Snapshot {
-	snap := &Snapshot{State: s, Table: t, live: l, views: make(map[*Mount]*view, len(t.Mounts))}
-	for _, m := range t.Mounts {
-		snap.views[m] = &view{mount: m}
-	}
-	return snap
+	return &Snapshot{State: s, Table: t, live: l, views: &views{}}
 }
 
 // with returns the snapshot with another upper, on the same bases.

@@ -22,9 +22,30 @@ type view struct {
 	err    error
 }
 
+// views are those of a snapshot that somebody has asked for: of many mounts, a call
+// looks at few.
+type views struct {
+	mu      sync.Mutex // guards what follows
+	byMount map[*Mount]*view
+}
+
+func (vs *views) of(m *Mount) *view {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	v := vs.byMount[m]
+	if v == nil {
+		if vs.byMount == nil {
+			vs.byMount = map[*Mount]*view{}
+		}
+		v = &view{mount: m}
+		vs.byMount[m] = v
+	}
+	return v
+}
+
 // view returns a mount's base and tree.
 func (s *Snapshot) view(ctx context.Context, m *Mount) (*view, error) {
-	v := s.views[m]
+	v := s.views.of(m)
 	v.once.Do(func() { v.err = v.open(ctx, s.live.host.cfg) })
 	if v.err != nil && ctx.Err() == nil && KindOf(v.err) == Canceled {
 		// Another reader gave up while it opened the view for both.
