@@ -35,3 +35,21 @@ func Logged(log *slog.Logger, run Runner) Runner {
 		return out, err
 	}
 }
+
+// Within is a Runner that ends calls which take longer than d, those aside that have
+// already become durable: they finish. With no d it is the other one.
+func Within(d time.Duration, run Runner) Runner {
+	if d <= 0 {
+		return run
+	}
+	return func(ctx context.Context, t *tools.Tool, c tools.Call, raw json.RawMessage) (tools.Output, error) {
+		bounded, stop := context.WithTimeout(ctx, d)
+		defer stop()
+		out, err := run(bounded, t, c, raw)
+		if err != nil && workspace.KindOf(err) == workspace.Canceled && bounded.Err() != nil && ctx.Err() == nil {
+			err = workspace.InOp(t.Name, workspace.Errorf(workspace.Limit, "the call took longer than %v", d).
+				Hinted("Ask for less at a time: a smaller directory, a narrower pattern, fewer paths."))
+		}
+		return out, err
+	}
+}

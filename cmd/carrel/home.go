@@ -37,6 +37,7 @@ type homeOptions struct {
 	// asIs leaves what dead processes have left, which is cleaned up otherwise.
 	asIs   bool
 	limits workspace.Limits // of what is served; default: those of the contract
+	cache  int64            // bytes of memory for what is read; default: that of mounts
 	// unbounded results are for a terminal, which takes any size.
 	unbounded bool
 	// tracer, if not nil, makes spans of what is done for requests.
@@ -92,7 +93,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	}
 	h.tokens, h.feed = store, store
 	h.close = append(h.close, store.Close)
-	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos()})
+	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos(), CacheBytes: o.cache})
 	h.close = append(h.close, h.repos.Close)
 	blobs := spill.New(store, large, nil)
 	cfg := &workspace.Config{

@@ -25,7 +25,11 @@ type mcpFlags struct {
 	create    bool
 	tools     string
 	names     string
+	cache     int64
 }
+
+// minCache is the least that --cache-bytes may be.
+const minCache = 1 << 20
 
 func (c *cli) mcp() *cobra.Command {
 	var f mcpFlags
@@ -57,6 +61,7 @@ func (c *cli) toolFlags(cmd *cobra.Command, f *mcpFlags) {
 	flags.StringArrayVar(&f.repos, "repo", nil, "repository to add and serve, as [NAME=]PATH[#BRANCH]; may be repeated")
 	flags.StringVar(&f.tools, "tools", string(server.Core), "tools to offer: core or all")
 	flags.StringVar(&f.names, "tool-names", mcpwire.NamesAuto, "how tools are listed: auto, dotted or underscore")
+	flags.Int64Var(&f.cache, "cache-bytes", 128<<20, "bytes of memory for trees, lists and small contents of all repositories")
 	c.completeWith(cmd, "tools", string(server.Core), string(server.All))
 	c.completeWith(cmd, "tool-names", mcpwire.NamesAuto, mcpwire.NamesDotted, mcpwire.NamesUnderscore)
 }
@@ -64,6 +69,8 @@ func (c *cli) toolFlags(cmd *cobra.Command, f *mcpFlags) {
 // check refuses flags that mean nothing.
 func (f mcpFlags) check(c *cli) error {
 	switch {
+	case f.cache < minCache:
+		return c.usage("--cache-bytes is %d, less than %d", f.cache, minCache)
 	case f.tools != string(server.Core) && f.tools != string(server.All):
 		return c.usage("--tools is %q, not core or all", f.tools)
 	case f.names != mcpwire.NamesAuto && f.names != mcpwire.NamesDotted && f.names != mcpwire.NamesUnderscore:
@@ -78,7 +85,7 @@ func (c *cli) serveMCP(ctx context.Context, f mcpFlags) (err error) {
 	if err := f.check(c); err != nil {
 		return err
 	}
-	h, err := c.open(ctx, homeOptions{create: true})
+	h, err := c.open(ctx, homeOptions{create: true, cache: f.cache})
 	if err != nil {
 		return err
 	}

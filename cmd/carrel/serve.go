@@ -35,6 +35,7 @@ type serveFlags struct {
 	drain     time.Duration
 	issuer    auth.IssuerConfig
 	limits    web.Limits
+	callTime  time.Duration
 	quotas    workspace.Limits
 	traces    string
 	checkOnly bool
@@ -77,6 +78,7 @@ func (c *cli) serve() *cobra.Command {
 	flags.Float64Var(&f.limits.Rate, "limit-rate", 500, "requests a second that one token may make; negative: any number")
 	flags.IntVar(&f.limits.Burst, "limit-burst", 1000, "requests at once above that rate")
 	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests of one token at a time, streams aside; negative: any number")
+	flags.DurationVar(&f.callTime, "limit-time", 5*time.Minute, "how long one call may take, waiting for its turn included; 0: any time")
 	flags.IntVar(&f.quotas.ProjectWorkspaces, "quota-workspaces", 0, "workspaces of one project; 0: any number")
 	flags.IntVar(&f.quotas.ProjectEntries, "quota-entries", 0, "uncommitted entries in all workspaces of a project together; 0: any number")
 	flags.Int64Var(&f.quotas.ProjectBytes, "quota-bytes", 0, "bytes of uncommitted content in all workspaces of a project together; 0: any number")
@@ -128,7 +130,7 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, flush()) }()
-	h, err := c.open(ctx, homeOptions{create: true, tracer: tracer, limits: f.quotas})
+	h, err := c.open(ctx, homeOptions{create: true, tracer: tracer, limits: f.quotas, cache: f.cache})
 	if err != nil {
 		return err
 	}
@@ -157,6 +159,7 @@ func (c *cli) serveHTTP(ctx context.Context, f serveFlags) (err error) {
 		c.note("carrel: tokens and files go over the network as they are: let a proxy on this machine end TLS, or pass --tls-cert and --tls-key.")
 	}
 	c.explain(h, offered, f.mcpFlags, urlConfig(at+"/mcp", f.authorized()))
+	collectSeldom()
 	return s.Serve(ctx, l)
 }
 
@@ -181,7 +184,7 @@ func (c *cli) hosted(ctx context.Context, h *home, f *serveFlags) (*offer, error
 // web wires the server.
 func (c *cli) web(h *home, o *offer, f *serveFlags, tracer *traced.Tracer) (*web.Server, error) {
 	metrics := web.NewMetrics(buildVersion().Version)
-	run := metrics.Runner(server.Logged(h.log, server.NewTurns(0).Runner(server.Run)))
+	run := metrics.Runner(server.Logged(h.log, server.Within(f.callTime, server.NewTurns(0).Runner(server.Run))))
 	all := &projects{home: h, make: func(p *workspace.Project) *mcpwire.Server {
 		cfg := &mcpwire.Config{
 			Project: p, Tools: f.tools, Names: f.names, Version: buildVersion().Version, Log: h.log,
