@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"carrel.dev/tools"
 	"carrel.dev/workspace"
@@ -19,6 +20,7 @@ type Turns struct {
 	free    int
 	waiting map[string][]chan struct{} // by who waits, the first first
 	order   []string                   // who waits, whose turn is next first
+	waits   atomic.Int64               // how many calls wait
 }
 
 // NewTurns returns turns of which n run at a time; default: one for two processors.
@@ -40,27 +42,25 @@ func (t *Turns) Runner(run Runner) Runner {
 		if who == "" {
 			who = c.Caller.Session
 		}
-		crowded, err := t.enter(ctx, who)
-		if err != nil {
+		if err := t.enter(ctx, who); err != nil {
 			return nil, workspace.InOp(tool.Name, err)
 		}
 		defer t.leave()
-		if crowded {
-			ctx = tools.Crowded(ctx)
-		}
-		return run(ctx, tool, c, raw)
+		return run(tools.Crowded(ctx, func() bool { return t.waits.Load() > 0 }), tool, c, raw)
 	}
 }
 
-// enter waits for a turn, and reports whether it had to; leave ends it.
-func (t *Turns) enter(ctx context.Context, who string) (crowded bool, err error) {
+// enter waits for a turn; leave ends it.
+func (t *Turns) enter(ctx context.Context, who string) error {
 	t.mu.Lock()
 	if t.free > 0 {
 		t.free--
 		t.mu.Unlock()
-		return false, nil
+		return nil
 	}
 	turn := make(chan struct{})
+	t.waits.Add(1)
+	defer t.waits.Add(-1)
 	if len(t.waiting[who]) == 0 {
 		t.order = append(t.order, who)
 	}
@@ -68,13 +68,13 @@ func (t *Turns) enter(ctx context.Context, who string) (crowded bool, err error)
 	t.mu.Unlock()
 	select {
 	case <-turn:
-		return true, nil
+		return nil
 	case <-ctx.Done():
 	}
 	if !t.giveUp(who, turn) {
 		t.leave() // it came just now
 	}
-	return true, workspace.Errorf(workspace.Canceled, "%w", context.Cause(ctx))
+	return workspace.Errorf(workspace.Canceled, "%w", context.Cause(ctx))
 }
 
 // giveUp takes a turn out of the line, unless it has come.

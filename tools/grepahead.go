@@ -39,25 +39,26 @@ type looked struct {
 
 type crowdedKey struct{}
 
-// Crowded returns a context for a call beside which others wait: it takes one
-// processor, however many there are.
-func Crowded(ctx context.Context) context.Context {
-	return context.WithValue(ctx, crowdedKey{}, true)
+// Crowded returns a context for a call beside which others may wait, as crowded
+// tells at any time: it takes one processor then, however many there are.
+func Crowded(ctx context.Context, crowded func() bool) context.Context {
+	return context.WithValue(ctx, crowdedKey{}, crowded)
 }
 
-// lookers is how many processors a search takes.
-func lookers(ctx context.Context) int {
-	if ctx.Value(crowdedKey{}) != nil {
-		return 1
+// lookers is how many processors a search may take, and crowded whether others wait.
+func lookers(ctx context.Context) (n int, crowded func() bool) {
+	crowded, ok := ctx.Value(crowdedKey{}).(func() bool)
+	if !ok {
+		crowded = func() bool { return false }
 	}
-	return min(runtime.GOMAXPROCS(0), mostLookers)
+	return min(runtime.GOMAXPROCS(0), mostLookers), crowded
 }
 
 // lookAhead looks at files, several at once.
 func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
 	var next atomic.Int64
-	look := func() {
-		for ctx.Err() == nil {
+	look := func(goOn func() bool) {
+		for goOn() {
 			i := int(next.Add(1)) - 1
 			if i >= len(batch) {
 				return
@@ -66,10 +67,11 @@ func (g *grepper) lookAhead(ctx context.Context, batch []looked) {
 		}
 	}
 	var others sync.WaitGroup
-	for range min(lookers(ctx), len(batch)) - 1 {
-		others.Go(look)
+	n, crowded := lookers(ctx)
+	for range min(n, len(batch)) - 1 {
+		others.Go(func() { look(func() bool { return ctx.Err() == nil && !crowded() }) })
 	}
-	look()
+	look(func() bool { return ctx.Err() == nil })
 	others.Wait()
 	for i := range batch {
 		if p := batch[i].panicked; p != nil {
