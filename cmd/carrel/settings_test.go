@@ -81,8 +81,8 @@ func TestConfigurationRefused(t *testing.T) {
 		{"config: x\n", "there is no setting \"config\""},
 		{"addr: a\naddr: b\n", "line 2: addr stands there twice"},
 		{"addr: [a, b]\n", "carrel.yaml, line 1: addr: it takes one value, not a list"},
-		{"limit-burst: many\n", "carrel.yaml, line 1: limit-burst: strconv.ParseInt"},
-		{"tokens: 'yes'\n", "tokens: strconv.ParseBool"},
+		{"limit-burst: many\n", "carrel.yaml, line 1: limit-burst: must be an integer"},
+		{"tokens: 'yes'\n", "tokens: must be true or false"},
 		{"addr:\n", "line 1: addr has no value"},
 		{"addr: {host: a}\n", "line 1: addr is neither a value nor a list"},
 		{"origin: [[a]]\n", "origin is a list with something other than values in it"},
@@ -98,7 +98,7 @@ func TestConfigurationRefused(t *testing.T) {
 	w.has(w.carrel("serve", "--config", "carrel.yaml", "--check-config"), "CARREL_DATA")
 	w.fails(workspace.Unavailable, "the configuration file: ", "version", "--config", "none.yaml")
 	w.Setenv("CARREL_LIMIT_RATE", "fast")
-	w.fails(workspace.Invalid, "CARREL_LIMIT_RATE: limit-rate: strconv.ParseFloat", "serve", "--check-config")
+	w.fails(workspace.Invalid, "CARREL_LIMIT_RATE: limit-rate: must be a number", "serve", "--check-config")
 }
 
 // TestCheckConfig refuses what carrel serve would refuse.
