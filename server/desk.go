@@ -83,6 +83,9 @@ type SessionConfig struct {
 	Workspace workspace.ID
 	// Start is the first binding of a session without a fixed one.
 	Start workspace.ID
+	// Rivals are what was created or opened beside Start by those who share the
+	// session, if it goes on in the place of another one: then nothing is bound.
+	Rivals []workspace.ID
 	// Stateless sessions are not bound by what they create or open: each of
 	// their calls names its workspace.
 	Stateless bool
@@ -96,6 +99,6 @@ func (d *Desk) Open(c *SessionConfig) *Session {
 	}
 	return &Session{
 		id: d.cfg.NewID(), desk: d, cfg: *c,
-		binding: binding{fixed: fixed, grants: c.Grants, bound: c.Start, stateless: c.Stateless},
+		binding: binding{fixed: fixed, grants: c.Grants, bound: c.Start, rivals: slices.Clone(c.Rivals), stateless: c.Stateless},
 	}
 }

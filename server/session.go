@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"carrel.dev/tools"
 	"carrel.dev/workspace"
@@ -180,3 +181,11 @@ func (s *Session) admitOwn(t *tools.Tool, a admitted, named workspace.ID) (admit
 
 // Fixed is the workspace that all calls are bound to for good, "" for none.
 func (s *Session) Fixed() workspace.ID { return s.binding.fixed }
+
+// Bound is what a session that goes on in the place of this one has to begin with:
+// Start and Rivals of its SessionConfig.
+func (s *Session) Bound() (start workspace.ID, rivals []workspace.ID) {
+	s.binding.mu.Lock()
+	defer s.binding.mu.Unlock()
+	return s.binding.bound, slices.Clone(s.binding.rivals)
+}

@@ -361,3 +361,24 @@ func TestKeys(t *testing.T) {
 		t.Errorf("a key of 256 bytes: %+v", r)
 	}
 }
+
+// A session goes on where another one was, also where that was bound to nothing
+// because several workspaces share it.
+func TestSessionInThePlaceOfAnother(t *testing.T) {
+	d := newDesk(t)
+	old := newCaller(t, d, server.SessionConfig{})
+	again := func() *caller {
+		start, rivals := old.Bound()
+		return newCaller(t, d, server.SessionConfig{Start: start, Rivals: rivals})
+	}
+	again().fails(workspace.Unbound, "git.status", `{}`)
+	old.ok("workspace.create", `{"path":"/agents/a"}`)
+	if got := again().ok("git.status", `{}`); got != "/agents/a" {
+		t.Errorf("it acts on %s", got)
+	}
+	old.ok("workspace.create", `{"path":"/agents/b"}`)
+	next := again()
+	wantAll(t, next.fails(workspace.Unbound, "git.status", `{}`), "/agents/a", "/agents/b")
+	next.ok("workspace.open", `{"path":"/agents/a"}`)
+	next.fails(workspace.Unbound, "git.status", `{}`)
+}

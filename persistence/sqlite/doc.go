@@ -1,5 +1,6 @@
 // Package sqlite keeps events, checkpoints, small contents and tokens in one SQLite
-// database, which many processes of one machine share.
+// database, which many processes of one machine share. It also keeps values for a
+// while, for whoever goes on after a restart with what was begun before.
 //
 // # Writing
 //
@@ -40,6 +41,10 @@
 //   - Tokens are read from the database whenever they are asked for. A lookup costs
 //     less than parsing the request that it is for, and a cache would have to learn
 //     of what another process revokes before it answers.
+//   - What is kept for a while is bounded without counting it: each row stands behind
+//     the one before by as many places as it has bytes, so that the oldest rows are
+//     those beyond a distance. What has expired or was replaced in between counts until
+//     then, which is at the cost of the oldest.
 //   - There is one checkpoint a stream, whatever version of the reducer made it.
 //     Two versions that share a directory during an upgrade replace each
 //     other's, which costs a replay; keeping all would cost space for ever.

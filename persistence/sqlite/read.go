@@ -38,6 +38,7 @@ type reader struct {
 	openBody, hasBody, loadCheckpoint *sql.Stmt
 	anyCheckpoint                     *sql.Stmt
 	tokenByHash, tokens, usage        *sql.Stmt
+	kept                              *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string) (*reader, error) {
@@ -69,6 +70,7 @@ func openReader(ctx context.Context, path string) (*reader, error) {
 			&r.hasBody: hasBody,
 			&r.usage: `SELECT coalesce(sum(entries) FILTER (WHERE workspace = ?), 0), coalesce(sum(bytes) FILTER (WHERE workspace = ?), 0),
 			coalesce(sum(entries), 0), coalesce(sum(bytes), 0) FROM usages WHERE project = ?`,
+			&r.kept:        "SELECT checksum, value FROM kept WHERE key = ? AND expires > ?",
 			&r.tokenByHash: selectToken + " WHERE hash = ?",
 			&r.tokens:      selectToken + " WHERE project = ? ORDER BY number",
 			&r.loadCheckpoint: `SELECT c.seq, c.checksum, c.state FROM checkpoints c JOIN streams s ON s.id = c.stream

@@ -66,7 +66,8 @@ CREATE TABLE checkpoints (
 ) STRICT;
 `
 
-// schema2 adds capability tokens, and what workspaces hold, for quotas.
+// schema2 adds capability tokens, what workspaces hold, for quotas, and what is kept
+// for a while.
 const schema2 = `
 CREATE TABLE tokens (
 	number   INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -90,6 +91,16 @@ CREATE TABLE usages (
 	bytes     INTEGER NOT NULL,
 	PRIMARY KEY (project, workspace)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE kept (
+	place    INTEGER PRIMARY KEY,
+	key      BLOB NOT NULL UNIQUE CHECK (length(key) = 32),
+	expires  INTEGER NOT NULL,
+	checksum INTEGER NOT NULL,
+	value    BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX kept_expires ON kept (expires);
 `
 
 // migrate brings the database to the newest schema that this program knows.

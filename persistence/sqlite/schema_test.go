@@ -197,6 +197,9 @@ func sampleTokens() []workspace.Token {
 	return []workspace.Token{someToken("kept"), revoked}
 }
 
+// sampleKept is what the samples since schema version 2 keep, under the key 1.
+func sampleKept() []byte { return []byte("id: a-1\nevent: message\ndata: {}\n\n") }
+
 // writeNewest writes the sample of the newest schema.
 func writeNewest(t *testing.T) {
 	t.Helper()
@@ -212,7 +215,7 @@ func writeNewest(t *testing.T) {
 	for _, tok := range sampleTokens() {
 		err = errors.Join(err, s.AddToken(t.Context(), tok))
 	}
-	err = errors.Join(err, s.Close())
+	err = errors.Join(err, s.Keep(t.Context(), [32]byte{1}, sampleKept(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)), s.Close())
 	data, readErr := os.ReadFile(path)
 	if err := errors.Join(err, readErr, os.WriteFile(samplePath(len(migrations())), data, 0o644)); err != nil {
 		t.Fatal(err)
@@ -245,9 +248,15 @@ func TestSample(t *testing.T) {
 				if diff := cmp.Diff(sampleTokens(), got); diff != "" || err != nil {
 					t.Errorf("tokens, %v (-want +got):\n%s", err, diff)
 				}
+				if kept, err := s.Kept(t.Context(), [32]byte{1}); !bytes.Equal(kept, sampleKept()) || err != nil {
+					t.Errorf("kept: got %q, %v", kept, err)
+				}
 			}
 			if err := s.AddToken(t.Context(), someToken("new")); err != nil {
 				t.Errorf("add a token: %v", err)
+			}
+			if err := s.Keep(t.Context(), [32]byte{2}, nil, time.Now().Add(time.Hour)); err != nil {
+				t.Errorf("keep: %v", err)
 			}
 		})
 	}

@@ -25,6 +25,8 @@ type statements struct {
 	noteUsage                *sql.Stmt
 	addToken, findToken      *sql.Stmt
 	revokeToken              *sql.Stmt
+	addKept, dropKept        *sql.Stmt
+	makeRoom, dropExpired    *sql.Stmt
 }
 
 func (s *statements) prepare(conn *sql.Conn) (all prepared, err error) {
@@ -63,6 +65,14 @@ func (s *statements) prepare(conn *sql.Conn) (all prepared, err error) {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		&s.findToken:   selectToken + " WHERE project = ? AND id = ?",
 		&s.revokeToken: "UPDATE tokens SET revoked = ?, checksum = ? WHERE project = ? AND id = ?",
+		// Rows are as far apart as they are large: so the room that those from a place on
+		// take is told from the first and the last of them.
+		&s.addKept: `INSERT INTO kept (place, key, expires, checksum, value)
+			SELECT coalesce(max(place), 0) + ?, ?, ?, ?, ? FROM kept`,
+		&s.dropKept: "DELETE FROM kept WHERE key = ?",
+		&s.makeRoom: "DELETE FROM kept WHERE place <= (SELECT max(place) FROM kept) - ?",
+		&s.dropExpired: `DELETE FROM kept WHERE place IN
+			(SELECT place FROM kept WHERE expires <= ? ORDER BY expires LIMIT ?)`,
 		&s.dropCheckpoint: `DELETE FROM checkpoints
 			WHERE stream = (SELECT id FROM streams WHERE project = ? AND name = ?)`,
 		&s.saveCheckpoint: `INSERT INTO checkpoints (stream, seq, version, checksum, state) VALUES (?, ?, ?, ?, ?)

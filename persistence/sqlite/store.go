@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,7 +25,11 @@ type Config struct {
 	// last put before a time, and returns them. It is called under the same lock.
 	// Nil: nothing is removed there.
 	Discard func(ctx context.Context, before time.Time, ids []workspace.OID) ([]workspace.Stored, error)
-	// Now is the clock that dates the use of contents; nil is time.Now.
+	// Kept is how many bytes all that is kept for a while may take, to within a value;
+	// default 64 MiB.
+	Kept int64
+	// Now is the clock that dates the use of contents, and by which what is kept
+	// expires; nil is time.Now.
 	Now func() time.Time
 	// Fault is called at the steps of fault.go, so that a test can stop there; an
 	// error is returned as if the step had failed. Nil: nothing is called.
@@ -37,6 +42,7 @@ type Store struct {
 	large   func(context.Context, workspace.OID) (bool, error)
 	discard func(context.Context, time.Time, []workspace.OID) ([]workspace.Stored, error)
 	now     func() time.Time
+	kept    int64 // bytes
 	writer  *writer
 	reader  *reader
 	monitor *monitor
@@ -73,7 +79,7 @@ func open(ctx context.Context, path string, cfg *Config, known []string) (*Store
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	s := &Store{large: cfg.Large, discard: cfg.Discard, now: cfg.Now}
+	s := &Store{large: cfg.Large, discard: cfg.Discard, now: cfg.Now, kept: cmp.Or(cfg.Kept, keptBytes)}
 	s.closed = sync.OnceValue(s.close)
 	if s.now == nil {
 		s.now = time.Now
