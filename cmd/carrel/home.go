@@ -12,6 +12,7 @@ import (
 	"carrel.dev/persistence/datadir"
 	"carrel.dev/persistence/spill"
 	"carrel.dev/persistence/sqlite"
+	"carrel.dev/server/mcpwire"
 	"carrel.dev/workspace"
 )
 
@@ -22,6 +23,7 @@ type home struct {
 	host   *workspace.Host
 	repos  *mounts.Repos
 	tokens workspace.Tokens
+	keep   mcpwire.Keeper
 	feed   workspace.Feed
 	log    *slog.Logger
 	data   *datadir.Dir
@@ -91,7 +93,7 @@ func (h *home) wire(ctx context.Context, o homeOptions) error {
 	if err != nil {
 		return err
 	}
-	h.tokens, h.feed = store, store
+	h.tokens, h.keep, h.feed = store, store, store
 	h.close = append(h.close, store.Close)
 	h.repos = mounts.New(&mounts.Config{ManagedRoot: data.Repos(), CacheBytes: o.cache})
 	h.close = append(h.close, h.repos.Close)

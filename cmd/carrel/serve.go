@@ -188,7 +188,7 @@ func (c *cli) web(h *home, o *offer, f *serveFlags, tracer *traced.Tracer) (*web
 	all := &projects{home: h, make: func(p *workspace.Project) *mcpwire.Server {
 		cfg := &mcpwire.Config{
 			Project: p, Tools: f.tools, Names: f.names, Version: buildVersion().Version, Log: h.log,
-			Run: run,
+			Run: run, Keep: h.keep,
 		}
 		if tracer != nil {
 			cfg.Run, cfg.Around = tracer.Runner(cfg.Run), tracer.Request

@@ -42,12 +42,11 @@ func (f *Front) clientOf(r *http.Request) *Client {
 // standing is what keys a client's sessions.
 func (c *Client) standing() string { return cmp.Or(c.Standing, c.ID) }
 
-// connect begins a session for who makes a request.
-func (f *Front) connect(r *http.Request, at endpoint, stateless bool) *conn {
+// connect begins a session for who makes a request; c says what else is known of it.
+func (f *Front) connect(r *http.Request, at endpoint, c server.SessionConfig) *conn {
 	who := f.clientOf(r)
-	return who.Server.connect(f.room, &server.SessionConfig{
-		Actor: who.Actor, Principal: who.ID, Grants: who.Grants, Workspace: at.workspace, Stateless: stateless,
-	})
+	c.Actor, c.Principal, c.Grants, c.Workspace = who.Actor, who.ID, who.Grants, at.workspace
+	return who.Server.connect(f.room, &c)
 }
 
 // ClientID names who makes a request; "" is whoever is on this machine.
@@ -77,8 +76,9 @@ func (f *Front) watch(r *http.Request, gone, broken <-chan struct{}) {
 	f.watchUntil(r, nil, gone, broken)
 }
 
-// watchUntil is watch of a stream that may also end by itself.
-func (f *Front) watchUntil(r *http.Request, ended, gone, broken <-chan struct{}) {
+// watchUntil is watch of a stream that may also end by itself. It reports whether the
+// client has left.
+func (f *Front) watchUntil(r *http.Request, ended, gone, broken <-chan struct{}) (left bool) {
 	f.streams.Add(1)
 	defer f.streams.Add(-1)
 	who := f.clientOf(r)
@@ -93,13 +93,15 @@ func (f *Front) watchUntil(r *http.Request, ended, gone, broken <-chan struct{})
 		case <-ended:
 		case <-gone:
 		case <-broken:
+			left = true
 		case <-r.Context().Done():
+			left = true
 		case <-f.stopping:
 		case <-tick:
 			if who.Good(r.Context()) == nil {
 				continue
 			}
 		}
-		return
+		return left
 	}
 }

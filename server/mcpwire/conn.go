@@ -27,6 +27,8 @@ type conn struct {
 	gone      chan struct{}       // closed by end
 	over      chan struct{}       // closed once the client is gone and nothing of it runs
 	subs      *subscriptions      // of the session
+	key       sessionKey          // by which it comes back over HTTP; zero if it does not
+	thread    *thread             // the stream of a client of HTTP+SSE, else nil
 	replays   replays
 	questions questions // that it was asked
 	carrying  sync.Once // what changes goes out on the stream
@@ -59,6 +61,11 @@ func (s *Server) connect(room *semaphore.Weighted, session *server.SessionConfig
 	close(c.turn)
 	c.subs = newSubscriptions(c.session)
 	c.subs.start = c.carryOnStream
+	if s.cfg.Keep != nil {
+		c.replays.store = func(id, text string) bool {
+			return s.keep(s.keptKey(c.key.endpoint, c.key.id, id), []byte(text))
+		}
+	}
 	return c
 }
 
@@ -180,6 +187,9 @@ func (c *conn) start(ctx context.Context, m message, over func()) {
 			k.serve(ctx)
 		} else {
 			k.answer(ready)
+		}
+		if c.thread != nil {
+			c.remember()
 		}
 	})
 }

@@ -56,10 +56,12 @@ func (e *events) event(name string, data []byte) {
 	e.sendLocked(e.log.add(name, data))
 }
 
-func (e *events) send(text string) {
+// send writes to the stream, and reports whether that is still one.
+func (e *events) send(text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sendLocked(text)
+	return !e.closed
 }
 
 func (e *events) sendLocked(text string) {
@@ -104,11 +106,15 @@ func (e *events) plain(write func(http.ResponseWriter)) bool {
 
 // close ends the stream. The handler may return then, whoever still writes.
 func (e *events) close() {
+	e.shut()
+	e.log.end()
+}
+
+func (e *events) shut() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
 	e.timer.Stop()
-	e.log.end()
 }
 
 // note and answer make the events of a client's stream a sink of its calls.

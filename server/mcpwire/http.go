@@ -45,13 +45,17 @@ type Front struct {
 	bulk     *semaphore.Weighted // for what they are longer than requestCost
 	stopping chan struct{}       // closed when streams have to end
 	streams  atomic.Int64        // that are open
+	// lingering are the sessions that wait for their clients to come back, as many as
+	// away says.
+	lingering sync.WaitGroup
+	away      atomic.Int64
 }
 
 // NewFront returns a Front whose settings are those of a Server, which serves
 // whoever is no Client.
 func NewFront(s *Server) *Front {
 	return &Front{
-		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}}, stopping: make(chan struct{}),
+		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}, byThread: map[sessionKey]*conn{}}, stopping: make(chan struct{}),
 		room: semaphore.NewWeighted(maxHTTPInFlight), bulk: semaphore.NewWeighted(maxHTTPBulk),
 	}
 }
@@ -72,6 +76,7 @@ func (f *Front) Serve(ctx context.Context, l net.Listener, handler http.Handler)
 	defer sweeping.Wait()
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	defer f.lingering.Wait()
 	sweeping.Go(func() { f.sweep(calls) })
 	cfg := &f.server.cfg
 	h := &http.Server{
@@ -86,6 +91,7 @@ func (f *Front) Serve(ctx context.Context, l net.Listener, handler http.Handler)
 	go func() { served <- h.Serve(l) }()
 	select {
 	case err := <-served:
+		close(f.stopping)
 		return errors.Join(err, h.Close())
 	case <-ctx.Done():
 		close(f.stopping)

@@ -3,13 +3,14 @@ package mcpwire
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// Bounds of what is kept for clients that are cut off: streams of a session, and
-// the bytes of one.
+// Bounds of what is kept for clients that are cut off: streams of a session in
+// memory, and the bytes of one.
 const (
 	maxReplays  = 32
 	replayBytes = 1 << 20
@@ -18,6 +19,10 @@ const (
 // replays are the streams of a session that its client may go on with, by the id of
 // the last event that it got.
 type replays struct {
+	// store keeps a stream that is over beyond the process, and reports whether it did:
+	// then it is here no longer. Nil: all stay here.
+	store func(id, text string) bool
+
 	mu   sync.Mutex // guards what follows
 	kept []*replay  // the oldest first
 }
@@ -51,28 +56,55 @@ func (r *replays) keep(p *replay) {
 	r.kept = append(r.kept, p)
 }
 
-// find returns the stream of an event and the number of the event on it.
-func (r *replays) find(event string) (p *replay, n int, ok bool) {
-	id, number, _ := strings.Cut(event, "-")
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 {
-		return nil, 0, false
-	}
+// drop makes a replay unknown.
+func (r *replays) drop(p *replay) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = slices.DeleteFunc(r.kept, func(o *replay) bool { return o == p })
+}
+
+// find returns a stream that is here.
+func (r *replays) find(id string) *replay {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.kept {
 		if p.id == id {
-			return p, n, true
+			return p
 		}
 	}
-	return nil, 0, false
+	return nil
+}
+
+// eventText is an event with its id; data is one line, which ends in a line feed.
+func eventText(stream string, n int, name string, data []byte) string {
+	return fmt.Sprintf("id: %s-%d\nevent: %s\ndata: %s\n", stream, n, name, data)
+}
+
+// cutEvent returns the stream that the id of an event names, and the event's number
+// there.
+func cutEvent(event string) (stream string, n int, ok bool) {
+	stream, number, _ := strings.Cut(event, "-")
+	n, err := strconv.Atoi(number)
+	return stream, n, err == nil && n >= 0
+}
+
+// after returns what comes behind event n in the text of a stream.
+func after(text string, n int) string {
+	for text != "" {
+		first, rest, _ := strings.Cut(text, "\n\n")
+		id, _, _ := strings.Cut(strings.TrimPrefix(first, "id: "), "\n")
+		if _, number, _ := cutEvent(id); number > n {
+			break
+		}
+		text = rest
+	}
+	return text
 }
 
 // add gives an event its id, keeps it, and returns its text.
 func (p *replay) add(name string, data []byte) string {
-	text := "event: " + name + "\ndata: " + string(data) + "\n"
 	if p == nil {
-		return text
+		return "event: " + name + "\ndata: " + string(data) + "\n"
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +112,7 @@ func (p *replay) add(name string, data []byte) string {
 	if n == 1 {
 		p.owner.keep(p)
 	}
-	text = fmt.Sprintf("id: %s-%d\n%s", p.id, n, text)
+	text := eventText(p.id, n, name, data)
 	p.events, p.bytes = append(p.events, text), p.bytes+len(text)
 	for p.bytes > replayBytes && len(p.events) > 1 { // the last is the answer
 		p.bytes -= len(p.events[0])
@@ -96,9 +128,13 @@ func (p *replay) end() {
 		return
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.over = true
 	p.wake()
+	events := p.events
+	p.mu.Unlock()
+	if r := p.owner; len(events) > 0 && r.store != nil && r.store(p.id, strings.Join(events, "")) {
+		r.drop(p)
+	}
 }
 
 func (p *replay) wake() {

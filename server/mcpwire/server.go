@@ -34,15 +34,21 @@ type Config struct {
 	// prompts of Project: suites that judge an implementation of the protocol want
 	// their own. Default: what Project has.
 	Handler Handler
+	// Keep keeps what clients over HTTP go on with after a restart, by Last-Event-ID.
+	// Nil: they go on within the process only.
+	Keep Keeper
 	// MaxMessage is the largest message that is read, in bytes; default 96 MiB.
 	MaxMessage int
 	// Grace is how long running calls may go on once the input has ended, or the
 	// server is told to stop; default 10 seconds.
 	Grace time.Duration
 	// Idle is how long a session over HTTP may be unused before it is ended;
-	// default 4 hours.
+	// default 4 hours. What is kept is kept as long.
 	Idle time.Duration
-	Now  func() time.Time // default: time.Now
+	// Linger is how long the session of a client of HTTP+SSE waits for it when its stream
+	// breaks; default 1 minute.
+	Linger time.Duration
+	Now    func() time.Time // default: time.Now
 }
 
 // Server serves one project over MCP. All methods are safe for concurrent use.
@@ -66,6 +72,9 @@ func New(cfg *Config) *Server {
 	}
 	if s.cfg.Idle == 0 {
 		s.cfg.Idle = 4 * time.Hour
+	}
+	if s.cfg.Linger == 0 {
+		s.cfg.Linger = time.Minute
 	}
 	if s.cfg.Now == nil {
 		s.cfg.Now = time.Now

@@ -31,17 +31,27 @@ type sessionKey struct {
 
 // sessions are the clients that come back by an id. A restart forgets them.
 type sessions struct {
-	mu    sync.Mutex // guards byKey; taken before that of a conn
-	byKey map[sessionKey]*conn
+	mu       sync.Mutex // guards what follows; taken before that of a conn
+	byKey    map[sessionKey]*conn
+	byThread map[sessionKey]*conn // those with a thread, by the id of that
 }
 
-// add makes a client known and returns its key.
-func (s *sessions) add(at endpoint, c *conn) sessionKey {
-	key := sessionKey{at, rand.Text()}
+// add makes a client known by a key, which it has from then on.
+func (s *sessions) add(at endpoint, c *conn) {
+	c.key = sessionKey{at, rand.Text()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.byKey[key] = c
-	return key
+	s.byKey[c.key] = c
+	if c.thread != nil {
+		s.byThread[sessionKey{at, c.thread.id}] = c
+	}
+}
+
+// withThread returns the client of a thread, or nil.
+func (s *sessions) withThread(key sessionKey) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byThread[key]
 }
 
 // enter returns the client of a key, entered, or nil: if there is none, or it has
@@ -55,11 +65,12 @@ func (s *sessions) enter(key sessionKey, since time.Time) *conn {
 	return nil
 }
 
-// remove makes a key unknown.
-func (s *sessions) remove(key sessionKey) {
+// remove makes a client with a thread unknown.
+func (s *sessions) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byKey, key)
+	delete(s.byKey, c.key)
+	delete(s.byThread, sessionKey{c.key.endpoint, c.thread.id})
 }
 
 // sweep ends and removes the clients that have not been used since a time.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"carrel.dev/server"
 )
 
 const (
@@ -63,13 +65,8 @@ func (f *Front) post(w http.ResponseWriter, r *http.Request, at endpoint, m mess
 // client returns the client whose session a request names, entered. If there is
 // none that has been answered.
 func (f *Front) client(w http.ResponseWriter, r *http.Request, at endpoint, id json.RawMessage) *conn {
-	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
-		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, "the protocol version is none of " + strings.Join(mcp.ValidProtocolVersions, ", ")})
-		return nil
-	}
-	session := r.Header.Get(mcp.HeaderSessionID)
+	session := sessionOf(w, r, id)
 	if session == "" {
-		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, mcp.HeaderSessionID + " is missing: initialize begins a session"})
 		return nil
 	}
 	c := f.sessions.enter(sessionKey{at, session}, f.idleSince())
@@ -79,6 +76,19 @@ func (f *Front) client(w http.ResponseWriter, r *http.Request, at endpoint, id j
 	return c
 }
 
+// sessionOf returns the session that a request names. If it names none, "", that has
+// been answered.
+func sessionOf(w http.ResponseWriter, r *http.Request, id json.RawMessage) (session string) {
+	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
+		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, "the protocol version is none of " + strings.Join(mcp.ValidProtocolVersions, ", ")})
+		return ""
+	}
+	if session = r.Header.Get(mcp.HeaderSessionID); session == "" {
+		reject(w, http.StatusBadRequest, &refusal{id, mcp.INVALID_REQUEST, mcp.HeaderSessionID + " is missing: initialize begins a session"})
+	}
+	return session
+}
+
 // begin handles initialize. The session exists if that succeeds.
 func (f *Front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m message) {
 	out, ok := newReply(w, r)
@@ -86,14 +96,15 @@ func (f *Front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m mes
 		return
 	}
 	defer out.close()
-	c := f.connect(r, at, false)
+	c := f.connect(r, at, server.SessionConfig{})
 	k, ctx := c.admit(r.Context(), m, out)
 	defer c.forget(k)
 	response := k.handle(ctx)
 	if _, failed := response.(mcp.JSONRPCError); failed {
 		c.end()
 	} else {
-		out.header(mcp.HeaderSessionID, f.sessions.add(at, c).id)
+		f.sessions.add(at, c)
+		out.header(mcp.HeaderSessionID, c.key.id)
 	}
 	k.answer(response)
 }
@@ -122,7 +133,7 @@ func (f *Front) postStateless(w http.ResponseWriter, r *http.Request, at endpoin
 			reject(w, http.StatusBadRequest, refused)
 			return
 		}
-		c := f.connect(r, at, true)
+		c := f.connect(r, at, server.SessionConfig{Stateless: true})
 		if m.method == methodListen {
 			go func() { f.watch(r, c.gone, nil); c.end() }()
 		}
@@ -159,25 +170,32 @@ func misfit(h http.Header, m message, tool func(name string) *mcpserver.ServerTo
 	return nil
 }
 
-// listen is the stream of what belongs to no request. A client that waits there
-// keeps its session.
+// listen is the stream of what belongs to no request, or, for a client that says what
+// it got last, of what came behind that. A client that waits there keeps its session.
 func (f *Front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 	if !accepts(r, eventStream) {
 		refuse(w, http.StatusNotAcceptable, "the client must accept "+eventStream)
 		return
 	}
-	c := f.client(w, r, at, nil)
-	if c == nil {
+	session := sessionOf(w, r, nil)
+	if session == "" {
 		return
 	}
-	defer c.leave()
+	key := sessionKey{at, session}
+	c := f.sessions.enter(key, f.idleSince())
+	if c != nil {
+		defer c.leave()
+	}
+	if f.resume(w, r, key, c) {
+		return
+	}
+	if c == nil {
+		refuse(w, http.StatusNotFound, noSession)
+		return
+	}
 	out := newEvents(w)
 	defer out.close()
 	out.open()
-	if p, n, ok := c.replays.find(r.Header.Get(headerLastEvent)); ok {
-		f.resume(r, c, out, p, n)
-		return
-	}
 	defer c.carry(out)()
 	f.watch(r, c.gone, out.broken)
 }
@@ -186,8 +204,34 @@ func (f *Front) listen(w http.ResponseWriter, r *http.Request, at endpoint) {
 // cut off from.
 const headerLastEvent = "Last-Event-ID"
 
-// resume sends what came on a stream after an event, and what still comes.
-func (f *Front) resume(r *http.Request, c *conn, out *events, p *replay, n int) {
+// resume goes on with a stream that a client was cut off from, and reports whether
+// that is known: as one of c, its session, if that is there, or as one that is kept.
+func (f *Front) resume(w http.ResponseWriter, r *http.Request, key sessionKey, c *conn) bool {
+	id, n, ok := cutEvent(r.Header.Get(headerLastEvent))
+	if !ok {
+		return false
+	}
+	if c != nil {
+		if p := c.replays.find(id); p != nil {
+			f.follow(w, r, c, p, n)
+			return true
+		}
+	}
+	s := f.clientOf(r).Server
+	text, ok := s.kept(r.Context(), s.keptKey(key.endpoint, key.id, id))
+	if ok {
+		out := newEvents(w)
+		defer out.close()
+		out.send(after(string(text), n))
+	}
+	return ok
+}
+
+// follow sends what came on a stream after an event, and what still comes.
+func (f *Front) follow(w http.ResponseWriter, r *http.Request, c *conn, p *replay, n int) {
+	out := newEvents(w)
+	defer out.close()
+	out.open()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

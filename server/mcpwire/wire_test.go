@@ -114,10 +114,33 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// What is over and stored is in memory no longer.
+func TestReplaysAreStored(t *testing.T) {
+	stored := map[string]string{}
+	r := replays{store: func(id, text string) bool { stored[id] = text; return true }}
+	p, silent := r.begin(), r.begin()
+	p.add("message", []byte("{1}\n"))
+	p.add("message", []byte("{2}\n"))
+	p.end()
+	silent.end()
+	if len(r.kept) != 0 || len(stored) != 1 {
+		t.Errorf("%d are kept, and %d are stored", len(r.kept), len(stored))
+	}
+	second := "id: " + p.id + "-2\nevent: message\ndata: {2}\n\n"
+	for n, want := range []string{stored[p.id], second, "", ""} {
+		if got := after(stored[p.id], n); got != want {
+			t.Errorf("behind event %d comes %q, want %q", n, got, want)
+		}
+	}
+	if !strings.HasSuffix(stored[p.id], second) || len(stored[p.id]) != 2*len(second) {
+		t.Errorf("stored is %q", stored[p.id])
+	}
+}
+
 func TestReplaysAreBounded(t *testing.T) {
 	var r replays
 	first := r.begin()
-	if _, _, ok := r.find(first.id + "-0"); ok {
+	if r.find(first.id) != nil {
 		t.Error("a stream without events is kept")
 	}
 	first.add("message", []byte("{}\n"))
@@ -137,7 +160,88 @@ func TestReplaysAreBounded(t *testing.T) {
 	for range maxReplays {
 		r.begin().add("message", []byte("{}\n"))
 	}
-	if _, _, ok := r.find(first.id + "-1"); ok || len(r.kept) != maxReplays {
-		t.Errorf("the first is kept: %v, of %d", ok, len(r.kept))
+	if p := r.find(first.id); p != nil || len(r.kept) != maxReplays {
+		t.Errorf("the first is kept: %v, of %d", p != nil, len(r.kept))
+	}
+}
+
+// A thread forgets what it has sent, the oldest first, and nothing else: who tells it
+// something waits until there is room.
+func TestThreadIsBounded(t *testing.T) {
+	th, message := newThread(), make([]byte, threadBytes/4)
+	carrier, _ := th.attach(0)
+	const n = 10
+	telling := make(chan struct{})
+	go func() {
+		defer close(telling)
+		for range n {
+			th.tell(message)
+		}
+	}()
+	for sent := 0; sent < n; {
+		m, more := th.next(carrier, sent)
+		if m == nil {
+			<-more
+			continue
+		}
+		if sent++; !th.carried(carrier, sent) {
+			t.Fatal("nothing carries the thread")
+		}
+	}
+	<-telling
+	if th.lost != n-4 || th.bytes != threadBytes {
+		t.Errorf("%d messages are forgotten of %d, and %d bytes remembered", th.lost, n, th.bytes)
+	}
+	for last, want := range map[int]bool{0: false, n - 5: false, n + 1: false, n - 2: true} {
+		if _, ok := th.attach(last); ok != want {
+			t.Errorf("to go on behind message %d is %v", last, ok)
+		}
+	}
+	<-carrier
+	if th.carried(carrier, n) || th.end(carrier) {
+		t.Error("the carrier before carries the thread still")
+	}
+	carrier, _ = th.attach(n - 2)
+	th.detach(carrier)
+	th.forget(time.Now().Add(time.Hour))
+	if th.lost != n-2 {
+		t.Errorf("%d messages are forgotten, which the client may not have got", th.lost-(n-2))
+	}
+	th.tell(message) // there is room
+	th.tell(message)
+	full := make(chan struct{})
+	go func() { th.tell(message); close(full) }()
+	for messages := 0; messages < 5; { // until it waits
+		all, _ := th.remembered(1 << 30)
+		messages = len(all)
+	}
+	select {
+	case <-full:
+		t.Error("there is room for more")
+	default:
+	}
+	if all, lost := th.remembered(2 * len(message)); len(all) != 2 || lost != n+1 {
+		t.Errorf("of it all %d messages behind %d would be kept", len(all), lost)
+	}
+	if !th.end(carrier) {
+		t.Error("it does not end")
+	}
+	<-full
+	if _, ok := th.attach(n); ok {
+		t.Error("it goes on after its end")
+	}
+}
+
+func TestThreadForgets(t *testing.T) {
+	th := newThread([]byte("{1}\n"), []byte("{2}\n"))
+	carrier, _ := th.attach(0)
+	th.carried(carrier, 1)
+	th.forget(time.Now().Add(-time.Hour))
+	if th.lost != 0 {
+		t.Error("it forgets at once")
+	}
+	th.forget(time.Now().Add(time.Hour))
+	if m, _ := th.next(carrier, 1); th.lost != 1 || string(m) != "{2}\n" {
+		t.Errorf("%d messages are forgotten, and %s is next", th.lost, m)
 	}
 }
