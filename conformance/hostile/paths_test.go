@@ -76,7 +76,7 @@ func writing(p string) map[string]string {
 		"writeFile": fmt.Sprintf(`{"path":%s,"content":%q}`, p, secretContent), "writeFileBytes": fmt.Sprintf(`{"path":%s,"base64":"AAEC"}`, p),
 		"edit":  fmt.Sprintf(`{"path":%s,"oldString":"a","newString":"b"}`, p),
 		"mkdir": fmt.Sprintf(`{"path":%s}`, p), "symlink": fmt.Sprintf(`{"path":%s,"target":"/etc/passwd"}`, p),
-		"cp": fmt.Sprintf(`{"from":"/repos/app/a","to":%s}`, p), "mv": fmt.Sprintf(`{"from":"/repos/app/a","to":%s}`, p),
+		"cp": fmt.Sprintf(`{"from":"/repos/app/a","to":%s}`, p), "mv": fmt.Sprintf(`{"from":"/repos/app/d/x","to":%s}`, p),
 		"batch":               fmt.Sprintf(`{"changes":[{"op":"writeFile","path":%s,"content":"x"}]}`, p),
 		"workspace.configure": fmt.Sprintf(`{"mounts":{%s:{"repoPath":"/repos/app","policy":"branch"}}}`, p),
 	}

@@ -123,8 +123,58 @@ func foreign(t *testing.T, s *site) {
 			t.Errorf("the session of %s: %s %s: %d %s", tt.name, tt.method, tt.path, a.status, a.body)
 		}
 	}
+	missed(t, s, mine, theirs, other)
 	if a := s.ask("POST", "/mcp", list, headers...); a.status != http.StatusOK {
 		t.Errorf("its own session, afterwards: %+v", a)
+	}
+	if a := s.ask("POST", post, list, bearer(mine)); a.status != http.StatusAccepted {
+		t.Errorf("its own stream, afterwards: %+v", a)
+	}
+}
+
+// missed has others ask for what one client may have missed, by the ids of its events.
+func missed(t *testing.T, s *site, mine, theirs, other string) {
+	headers := s.begin("/mcp", mine)
+	told := strings.Replace(call(6, "batch", `{"workspace":"/agents/foreign","changes":[{"op":"writeFile","path":"g","content":"g"}]}`),
+		`"params":{`, `"params":{"_meta":{"progressToken":1},`, 1)
+	a := s.ask("POST", "/mcp", told, headers...)
+	_, event, _ := strings.Cut(a.body, "id: ")
+	event, _, _ = strings.Cut(event, "\n")
+	stream, _, ok := strings.Cut(event, "-")
+	if !ok || !strings.Contains(a.body, `"id":6`) {
+		t.Fatalf("a call that tells how far it is: %+v", a)
+	}
+	s.secret(stream)
+	get := func(path, token, session, last string) answer {
+		return s.ask("GET", path, "", bearer(token), session, "Last-Event-ID: "+last)
+	}
+	session, begun := headers[1], s.begin("/mcp", theirs)[1]
+	for name, got := range map[string]answer{
+		"another token": get("/mcp", theirs, session, event), "another project": get("/mcp", other, session, event),
+		"another endpoint": get("/agents/foreign/mcp", mine, session, event), "a session of nobody": get("/mcp", mine, session+"x", event),
+		"a stream as a session": get("/mcp", mine, "Mcp-Session-Id: "+stream, event), "another's session": get("/mcp", mine, begun, event),
+		"no number": get("/mcp", theirs, session, stream), "a long one": get("/mcp", theirs, session, strings.Repeat("9", 50_000)+"-1"),
+		"a negative one": get("/mcp", theirs, session, stream+"--1"), "a huge one": get("/mcp", theirs, session, stream+"-99999999999999999999"),
+	} {
+		if got.status != http.StatusNotFound {
+			t.Errorf("what was missed, with %s: %+v", name, got)
+		}
+	}
+	if got := get("/mcp", mine, session, event); got.status != http.StatusOK || !strings.Contains(got.body, `"id":6`) {
+		t.Errorf("what was missed: %+v", got)
+	}
+	sse, end := s.stream("/sse", bearer(mine))
+	defer end()
+	line, err := sse.ReadString('\n')
+	s.must(err)
+	last := strings.TrimSpace(strings.TrimPrefix(line, "id: "))
+	post := s.post(sse)
+	for name, token := range map[string]string{"another token": theirs, "another project": other} {
+		events, end := s.stream("/sse", bearer(token), "Last-Event-ID: "+last)
+		if at := s.post(events); at == post {
+			t.Errorf("%s gets the session of a stream", name)
+		}
+		end()
 	}
 	if a := s.ask("POST", post, list, bearer(mine)); a.status != http.StatusAccepted {
 		t.Errorf("its own stream, afterwards: %+v", a)
