@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 // it cuts behind that, so that the client never gets the answer on it.
 type cutter struct {
 	net.Listener
-	to      string
+	to      atomic.Value // string
 	cut     sync.Once
 	cuts    atomic.Int64
 	resumed atomic.Int64 // requests that go on with a stream
@@ -26,7 +27,8 @@ func newCutter(t *testing.T, to string) *cutter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{Listener: l, to: to}
+	c := &cutter{Listener: l}
+	c.to.Store(to)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -43,7 +45,7 @@ func newCutter(t *testing.T, to string) *cutter {
 // forward forwards a connection until one side ends it, or it is cut.
 func (c *cutter) forward(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", c.to)
+	server, err := net.Dial("tcp", c.to.Load().(string))
 	if err != nil {
 		return
 	}
@@ -89,8 +91,7 @@ func TestResume(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			at := w.serveTokens(overHTTP, dotted)
-			host := strings.TrimSuffix(strings.TrimPrefix(at.URL, "http://"), "/mcp")
-			c := newCutter(t, host)
+			c := newCutter(t, hostOf(strings.TrimSuffix(at.URL, "/mcp")))
 			at.URL = "http://" + c.Addr().String() + "/mcp"
 			s := nodeClient(flavour)(t, at)
 			if _, err := s.call(t.Context(), "workspace.create", args{"path": "/agents/demo"}, false); err != nil {
@@ -117,4 +118,62 @@ func TestResume(t *testing.T) {
 			played.Add(1)
 		})
 	}
+}
+
+func hostOf(url string) string { return strings.TrimPrefix(url, "http://") }
+
+// TestEventSource restarts the server below an EventSource, which comes back by itself:
+// it goes on where it was, without another initialize. (The SDK for TypeScript uses it,
+// and keeps it from saying what it got last.)
+func TestEventSource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url, stop := w.start(dotted, "--tokens")
+	c := newCutter(t, hostOf(url))
+	s := startNode(t, "sdk")
+	heard := func() string {
+		t.Helper()
+		var outcome struct{ Data string }
+		if err := s.do(map[string]any{"op": "heard", "patience": patience.Milliseconds()}, &outcome); err != nil {
+			t.Fatal(err)
+		}
+		return outcome.Data
+	}
+	ask := func(body string) string {
+		t.Helper()
+		var outcome struct{ Status int }
+		if err := s.do(map[string]any{"op": "post", "body": body}, &outcome); err != nil || outcome.Status != http.StatusAccepted {
+			t.Fatalf("%s: %d, %v", body, outcome.Status, err)
+		}
+		return heard()
+	}
+	call := func(tool, in string) string {
+		t.Helper()
+		return ask(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + in + `}}`)
+	}
+	if err := s.do(map[string]any{"op": "source", "url": "http://" + c.Addr().String() + "/sse", "token": w.token()}, &struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := heard(); got != "" {
+		t.Errorf("before the endpoint comes %s", got)
+	}
+	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"page","version":"1"}}}`)
+	call("workspace.create", `{"path":"/agents/demo"}`)
+	call("writeFile", `{"path":"note","content":"kept"}`)
+	stop()
+	url, _ = w.start(dotted, "--tokens")
+	c.to.Store(hostOf(url))
+	if got := heard(); got != "" {
+		t.Errorf("before another endpoint comes %s", got)
+	}
+	if got := call("readFile", `{"path":"note"}`); !strings.Contains(got, `"text":"kept"`) {
+		t.Errorf("afterwards, a call is answered %s", got)
+	}
+	if c.resumed.Load() == 0 {
+		t.Error("it does not say what it got last")
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	played.Add(1)
 }

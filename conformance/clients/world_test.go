@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -180,8 +181,13 @@ var doors = map[kind]string{overHTTP: "/mcp", overSSE: "/sse"}
 func (w *world) serveTokens(k kind, names naming) address {
 	w.t.Helper()
 	at := address{Kind: k, URL: w.listen(names, "--tokens") + doors[k]}
-	at.Token = strings.TrimSpace(w.carrel("token", "create", "--project", "default", "--allow", "admin", "--expires", "1d"))
+	at.Token = w.token()
 	return at
+}
+
+func (w *world) token() string {
+	w.t.Helper()
+	return strings.TrimSpace(w.carrel("token", "create", "--project", "default", "--allow", "admin", "--expires", "1d"))
 }
 
 var listening = regexp.MustCompile(`http://[0-9.:]+`)
@@ -189,6 +195,13 @@ var listening = regexp.MustCompile(`http://[0-9.:]+`)
 // listen starts carrel serve and returns its URL. It has to end by itself when it
 // is interrupted.
 func (w *world) listen(names naming, more ...string) string {
+	w.t.Helper()
+	url, _ := w.start(names, more...)
+	return url
+}
+
+// start is listen of a server that may be interrupted before the test ends.
+func (w *world) start(names naming, more ...string) (at string, stop func()) {
 	w.t.Helper()
 	cmd := exec.Command(binary, w.args("serve", append(more, "--addr", "127.0.0.1:0", "--tool-names", string(names))...)...)
 	cmd.Env = w.environ()
@@ -213,17 +226,18 @@ func (w *world) listen(names naming, more ...string) string {
 		}
 		said <- all.String()
 	}()
-	w.t.Cleanup(func() { w.interrupt(cmd, said) })
+	stop = sync.OnceFunc(func() { w.interrupt(cmd, said) })
+	w.t.Cleanup(stop)
 	select {
 	case found := <-url:
-		return found
+		return found, stop
 	case text := <-said:
 		said <- text
 		w.t.Fatalf("carrel serve says:\n%s", text)
 	case <-time.After(patience):
 		w.t.Fatal("carrel serve does not say where it listens")
 	}
-	return ""
+	return "", nil
 }
 
 // interrupt ends carrel serve as a person does.

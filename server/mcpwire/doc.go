@@ -50,6 +50,25 @@
 // function here, ask.go, and which nothing of Carrel's does: it needs no client to be
 // able to.
 //
+// A client over HTTP that is cut off goes on behind the last event that it got. What it
+// has not got is known to nobody, so what was sent is remembered: of a response to a POST
+// until it ends, and then by the Keeper; of the stream of HTTP+SSE for two minutes, since
+// it has no end. That stream belongs to the session and not to a response: a call tells
+// it something, and whichever response carries it now sends that; while there is none
+// the call waits once 256 KiB do, rather than that a client finds a gap. So a session
+// that nobody has asked for a while costs nothing, however many there are.
+//
+// What is kept is written when something is over, not as it is said: a response to a
+// POST after its answer was sent and before its end, a session of HTTP+SSE when it is
+// over, and also when what later calls act on has changed, before they are answered. To
+// write each event would cost every answer a sync of the disk, for processes that die,
+// which clients survive anyhow by calling again with the same key. It is kept under a
+// hash of all that a client has to know and to be, which needs no comparison, stores no
+// secret, and cannot be asked for by anybody else. A session of Streamable HTTP is not
+// kept: its client is told that it is gone, and knows how to begin another. One of
+// HTTP+SSE is, because EventSource comes back without its program's knowledge; the
+// session in its place has other ids, so that no event has two meanings.
+//
 // Hosts show a model either the text or the structured content of a result, and
 // never reliably both, so the text says it all. Known hosts of language models
 // are spared the second copy and its schemas. They are known by the name that

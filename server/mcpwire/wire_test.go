@@ -202,6 +202,7 @@ func TestThreadIsBounded(t *testing.T) {
 		t.Error("the carrier before carries the thread still")
 	}
 	carrier, _ = th.attach(n - 2)
+	th.carried(carrier, n-1)
 	th.detach(carrier)
 	th.forget(time.Now().Add(time.Hour))
 	if th.lost != n-2 {

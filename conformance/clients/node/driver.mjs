@@ -19,6 +19,7 @@ const load = flavour === 'sdk'
     });
 const sdk = await load();
 
+let source, heard = [];
 let client, version, progress = [], updates = [], waiting = () => {};
 
 function transport({ kind, url, command, args, env, token }) {
@@ -114,7 +115,42 @@ const commands = {
     const metadata = await sdk.discoverOAuthProtectedResourceMetadata(url, { resourceMetadataUrl });
     return { status: refused.status, from: String(resourceMetadataUrl), metadata };
   },
+  // EventSource as a browser has it: it comes back by itself, behind the last event.
+  async source({ url, token }) {
+    const { EventSource } = await import('eventsource');
+    const authorized = (init) => ({ ...init, headers: { ...init.headers, Authorization: `Bearer ${token}` } });
+    source = new EventSource(url, { fetch: (at, init) => fetch(at, authorized(init)) });
+    source.post = (body) => fetch(source.endpoint, authorized({ method: 'POST', body, headers: { 'Content-Type': 'application/json' } }));
+    source.onmessage = (e) => {
+      heard.push(e.data);
+      waiting();
+    };
+    return await new Promise((resolve) => {
+      source.addEventListener('endpoint', (e) => {
+        source.endpoint = new URL(e.data, url);
+        heard.push('');
+        waiting();
+        resolve({});
+      });
+    });
+  },
+  async post({ body }) {
+    return { status: (await source.post(body)).status };
+  },
+  // The next message, empty for a new endpoint.
+  async heard({ patience }) {
+    const late = setTimeout(() => waiting('late'), patience);
+    try {
+      while (!heard.length) {
+        if (await new Promise((resolve) => { waiting = resolve; }) === 'late') throw new Error('nothing was heard');
+      }
+      return { data: heard.shift() };
+    } finally {
+      clearTimeout(late);
+    }
+  },
   async close() {
+    source?.close();
     await client?.close();
     return {};
   },
