@@ -81,7 +81,7 @@ func (f *Front) revive(r *http.Request, at endpoint, id string, n int) *conn {
 		missed = append(missed, append(m, '\n'))
 	}
 	c := f.connect(r, at, server.SessionConfig{Start: a.Start, Rivals: a.Rivals})
-	c.begin(newThread(missed...))
+	c.begin(newThread(&f.told, missed...))
 	if a.Greeted {
 		c.greet(a.Client)
 	}

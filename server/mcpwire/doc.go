@@ -55,8 +55,9 @@
 // until it ends, and then by the Keeper; of the stream of HTTP+SSE for two minutes, since
 // it has no end. That stream belongs to the session and not to a response: a call tells
 // it something, and whichever response carries it now sends that; while there is none
-// the call waits once 256 KiB do, rather than that a client finds a gap. So a session
-// that nobody has asked for a while costs nothing, however many there are.
+// the call waits once 256 KiB do, rather than that a client finds a gap. A session that
+// nobody has asked for a while costs nothing by that, and all together 32 MiB: beyond
+// that they remember less.
 //
 // What is kept is written when something is over, not as it is said: a response to a
 // POST after its answer was sent and before its end, a session of HTTP+SSE when it is

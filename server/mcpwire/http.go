@@ -49,6 +49,7 @@ type Front struct {
 	// away says.
 	lingering sync.WaitGroup
 	away      atomic.Int64
+	told      atomic.Int64 // bytes that the threads remember
 }
 
 // NewFront returns a Front whose settings are those of a Server, which serves

@@ -95,7 +95,7 @@ func (f *Front) meet(r *http.Request, at endpoint) (c *conn, carrier chan struct
 	}
 	if c == nil {
 		c = f.connect(r, at, server.SessionConfig{})
-		c.begin(newThread())
+		c.begin(newThread(&f.told))
 	}
 	c.enter()
 	carrier, _ = c.thread.attach(0)
@@ -176,6 +176,7 @@ func (f *Front) part(c *conn, carrier chan struct{}) {
 	c.keep()
 	f.sessions.remove(c)
 	close(c.thread.over)
+	c.thread.clear()
 }
 
 // message takes what a client posts.

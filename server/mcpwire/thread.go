@@ -3,13 +3,16 @@ package mcpwire
 import (
 	"crypto/rand"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	// threadBytes is how much a thread remembers of what it has told its client, and how
-	// much it takes while the client is away, in bytes.
-	threadBytes = 256 << 10
+	// much it takes while the client is away, in bytes. A sixteenth of it is, once all
+	// threads together remember threadsBytes.
+	threadBytes  = 256 << 10
+	threadsBytes = 32 << 20
 	// threadTime is how long it remembers what it has told a client that is there.
 	threadTime = 2 * time.Minute
 )
@@ -20,6 +23,7 @@ const (
 // may not have got is dropped before the thread has ended.
 type thread struct {
 	id   string        // of its events: the client's secret
+	all  *atomic.Int64 // bytes of all threads
 	over chan struct{} // closed once the session is kept for a client that comes back
 
 	keeping sync.Mutex // guards what follows, and is held while the session is kept
@@ -45,9 +49,10 @@ type telling struct {
 
 var _ sink = (*thread)(nil)
 
-// newThread returns a thread that has to tell some messages to begin with.
-func newThread(first ...[]byte) *thread {
-	t := &thread{id: rand.Text(), over: make(chan struct{}), away: true, moved: make(chan struct{})}
+// newThread returns a thread that has to tell some messages to begin with. All threads
+// are counted together.
+func newThread(all *atomic.Int64, first ...[]byte) *thread {
+	t := &thread{id: rand.Text(), all: all, over: make(chan struct{}), away: true, moved: make(chan struct{})}
 	for _, m := range first {
 		t.append(m)
 	}
@@ -59,7 +64,21 @@ func (t *thread) answer(message []byte, _ int) { t.tell(message) }
 
 func (t *thread) append(message []byte) {
 	t.told = append(t.told, telling{message: message})
-	t.bytes += len(message)
+	t.count(len(message))
+}
+
+// count notes that more bytes are remembered, or less.
+func (t *thread) count(n int) {
+	t.bytes += n
+	t.all.Add(int64(n))
+}
+
+// room is how many bytes may be remembered.
+func (t *thread) room() int {
+	if t.all.Load() > threadsBytes {
+		return threadBytes / 16
+	}
+	return threadBytes
 }
 
 func (t *thread) wake() {
@@ -71,10 +90,15 @@ func (t *thread) wake() {
 func (t *thread) tell(message []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	select {
+	case <-t.over: // it is too late
+		return
+	default:
+	}
 	t.append(message)
 	t.wake()
 	n := t.lost + len(t.told)
-	for n > t.sent && (!t.away || !t.ended && t.bytes > threadBytes) {
+	for n > t.sent && (!t.away || !t.ended && t.bytes > t.room()) {
 		moved := t.moved
 		t.mu.Unlock()
 		<-moved
@@ -151,7 +175,7 @@ func (t *thread) carried(carrier chan struct{}, n int) bool {
 	}
 	t.sent = n
 	t.told[n-t.lost-1].at = time.Now()
-	for t.bytes > threadBytes && t.lost+1 < t.sent {
+	for t.bytes > t.room() && t.lost+1 < t.sent {
 		t.drop()
 	}
 	t.wake()
@@ -172,9 +196,20 @@ func (t *thread) forget(before time.Time) {
 
 // drop forgets the first message. t.mu is held.
 func (t *thread) drop() {
-	t.bytes -= len(t.told[0].message)
+	t.count(-len(t.told[0].message))
 	t.told[0] = telling{} // the array stays
 	t.told, t.lost = t.told[1:], t.lost+1
+}
+
+// clear forgets everything; no response carries the thread then.
+func (t *thread) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.carrier, t.away = nil, true
+	for len(t.told) > 0 {
+		t.drop()
+	}
+	t.wake()
 }
 
 // remembered returns the messages that are remembered, the last of them up to some

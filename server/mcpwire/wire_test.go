@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -168,7 +169,8 @@ func TestReplaysAreBounded(t *testing.T) {
 // A thread forgets what it has sent, the oldest first, and nothing else: who tells it
 // something waits until there is room.
 func TestThreadIsBounded(t *testing.T) {
-	th, message := newThread(), make([]byte, threadBytes/4)
+	var all atomic.Int64
+	th, message := newThread(&all), make([]byte, threadBytes/4)
 	carrier, _ := th.attach(0)
 	const n = 10
 	telling := make(chan struct{})
@@ -206,13 +208,13 @@ func TestThreadIsBounded(t *testing.T) {
 	th.detach(carrier)
 	th.forget(time.Now().Add(time.Hour))
 	if th.lost != n-2 {
-		t.Errorf("%d messages are forgotten, which the client may not have got", th.lost-(n-2))
+		t.Fatalf("%d messages are forgotten, which the client may not have got", th.lost-(n-2))
 	}
 	th.tell(message) // there is room
 	th.tell(message)
 	full := make(chan struct{})
 	go func() { th.tell(message); close(full) }()
-	for messages := 0; messages < 5; { // until it waits
+	for messages := 0; messages < 5; time.Sleep(time.Millisecond) { // until it waits
 		all, _ := th.remembered(1 << 30)
 		messages = len(all)
 	}
@@ -231,10 +233,23 @@ func TestThreadIsBounded(t *testing.T) {
 	if _, ok := th.attach(n); ok {
 		t.Error("it goes on after its end")
 	}
+	th.clear()
+	if m, _ := th.next(carrier, n-1); m != nil || th.carried(carrier, n) || all.Load() != 0 {
+		t.Errorf("at the end %d bytes are remembered", all.Load())
+	}
+	all.Store(threadsBytes)
+	other := newThread(&all, message, message, message)
+	carrier, _ = other.attach(0)
+	for n := range 3 {
+		other.carried(carrier, n+1)
+	}
+	if other.lost != 2 {
+		t.Errorf("where all remember too much, one forgets %d messages of 3", other.lost)
+	}
 }
 
 func TestThreadForgets(t *testing.T) {
-	th := newThread([]byte("{1}\n"), []byte("{2}\n"))
+	th := newThread(new(atomic.Int64), []byte("{1}\n"), []byte("{2}\n"))
 	carrier, _ := th.attach(0)
 	th.carried(carrier, 1)
 	th.forget(time.Now().Add(-time.Hour))
