@@ -10,13 +10,15 @@ import (
 // run with it, and returns its path.
 func Build(dir string) (string, error) {
 	binary := filepath.Join(dir, "carrel")
-	args := []string{"build", "-o", binary}
+	// What go run builds is cached whole: of all packages that need the program, one
+	// links it.
+	args := []string{"run", "-exec", "cp"}
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	out, err := exec.Command("go", append(args, "carrel.dev/cmd/carrel")...).CombinedOutput()
+	out, err := exec.Command("go", append(args, "carrel.dev/cmd/carrel", binary)...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("go build: %w: %s", err, out)
+		return "", fmt.Errorf("go run: %w: %s", err, out)
 	}
 	return binary, nil
 }
