@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"carrel.dev/conformance"
 )
 
 // fenced finds the README's blocks of code with their language.
@@ -110,8 +112,10 @@ func TestReadmeCommands(t *testing.T) {
 // TestReadmeConfigurations starts what each client's configuration starts.
 func TestReadmeConfigurations(t *testing.T) {
 	dir := clone(t)
-	binary := filepath.Join(t.TempDir(), "carrel")
-	run(t, "..", "", "go", "build", "-o", binary, "./cmd/carrel")
+	binary, err := conformance.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	started := 0
 	for _, block := range blocks(t, "json") {
 		for _, args := range commands(t, block) {
