@@ -36,6 +36,7 @@ type serveFlags struct {
 	issuer    auth.IssuerConfig
 	limits    web.Limits
 	callTime  time.Duration
+	sessions  int
 	quotas    workspace.Limits
 	traces    string
 	checkOnly bool
@@ -78,6 +79,7 @@ func (c *cli) serve() *cobra.Command {
 	flags.Float64Var(&f.limits.Rate, "limit-rate", 500, "requests a second that one token may make; negative: any number")
 	flags.IntVar(&f.limits.Burst, "limit-burst", 1000, "requests at once above that rate")
 	flags.IntVar(&f.limits.InFlight, "limit-requests", 256, "requests of one token at a time, streams aside; negative: any number")
+	flags.IntVar(&f.sessions, "limit-sessions", 4096, "sessions of one token; when it begins another, the one ends that was unused for longest")
 	flags.DurationVar(&f.callTime, "limit-time", 5*time.Minute, "how long one call may take, waiting for its turn included; 0: any time")
 	flags.IntVar(&f.quotas.ProjectWorkspaces, "quota-workspaces", 0, "workspaces of one project; 0: any number")
 	flags.IntVar(&f.quotas.ProjectEntries, "quota-entries", 0, "uncommitted entries in all workspaces of a project together; 0: any number")
@@ -109,6 +111,9 @@ func (f *serveFlags) check(c *cli) error {
 		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o {
 			return c.usage("--origin is %q, not the origin of a page, for example https://example.com", o)
 		}
+	}
+	if f.sessions < 1 {
+		return c.usage("--limit-sessions is %d: nobody could begin a session", f.sessions)
 	}
 	return f.mcpFlags.check(c)
 }
@@ -188,7 +193,7 @@ func (c *cli) web(h *home, o *offer, f *serveFlags, tracer *traced.Tracer) (*web
 	all := &projects{home: h, make: func(p *workspace.Project) *mcpwire.Server {
 		cfg := &mcpwire.Config{
 			Project: p, Tools: f.tools, Names: f.names, Version: buildVersion().Version, Log: h.log,
-			Run: run, Keep: h.keep,
+			Run: run, Keep: h.keep, MaxSessions: f.sessions,
 		}
 		if tracer != nil {
 			cfg.Run, cfg.Around = tracer.Runner(cfg.Run), tracer.Request

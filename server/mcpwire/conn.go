@@ -135,6 +135,13 @@ func (c *conn) settle() {
 	}
 }
 
+// unusedSince says when something last ran for a client, if nothing does now.
+func (c *conn) unusedSince() (used time.Time, unused bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used, c.running == 0
+}
+
 // endIfUnused ends a client that nothing runs for and nothing ran for since a
 // time, and reports whether it is over, by this or before.
 func (c *conn) endIfUnused(since time.Time) bool {

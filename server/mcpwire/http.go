@@ -56,7 +56,7 @@ type Front struct {
 // whoever is no Client.
 func NewFront(s *Server) *Front {
 	return &Front{
-		server: s, sessions: sessions{byKey: map[sessionKey]*conn{}, byThread: map[sessionKey]*conn{}}, stopping: make(chan struct{}),
+		server: s, sessions: newSessions(), stopping: make(chan struct{}),
 		room: semaphore.NewWeighted(maxHTTPInFlight), bulk: semaphore.NewWeighted(maxHTTPBulk),
 	}
 }

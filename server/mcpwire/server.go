@@ -45,6 +45,9 @@ type Config struct {
 	// Idle is how long a session over HTTP may be unused before it is ended;
 	// default 4 hours. What is kept is kept as long.
 	Idle time.Duration
+	// MaxSessions is how many sessions one client may have over Streamable HTTP. When
+	// it begins another, the one ends that was unused for longest; default 4,096.
+	MaxSessions int
 	// Linger is how long the session of a client of HTTP+SSE waits for it when its stream
 	// breaks; default 1 minute.
 	Linger time.Duration
@@ -72,6 +75,9 @@ func New(cfg *Config) *Server {
 	}
 	if s.cfg.Idle == 0 {
 		s.cfg.Idle = 4 * time.Hour
+	}
+	if s.cfg.MaxSessions == 0 {
+		s.cfg.MaxSessions = 4096
 	}
 	if s.cfg.Linger == 0 {
 		s.cfg.Linger = time.Minute

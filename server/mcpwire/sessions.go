@@ -34,16 +34,62 @@ type sessions struct {
 	mu       sync.Mutex // guards what follows; taken before that of a conn
 	byKey    map[sessionKey]*conn
 	byThread map[sessionKey]*conn // those with a thread, by the id of that
+	of       map[string]int       // how many whoever began them has
 }
 
-// add makes a client known by a key, which it has from then on.
-func (s *sessions) add(at endpoint, c *conn) {
+func newSessions() sessions {
+	return sessions{byKey: map[sessionKey]*conn{}, byThread: map[sessionKey]*conn{}, of: map[string]int{}}
+}
+
+// add makes a client known by a key, which it has from then on. If whoever it is has
+// most sessions, the one ends that was unused for longest; it reports false if all are
+// in use.
+func (s *sessions) add(at endpoint, c *conn, most int) bool {
 	c.key = sessionKey{at, rand.Text()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.of[at.client] >= most && !s.endOldest(at.client) {
+		return false
+	}
 	s.byKey[c.key] = c
 	if c.thread != nil {
 		s.byThread[sessionKey{at, c.thread.id}] = c
+	}
+	s.of[at.client]++
+	return true
+}
+
+// endOldest ends the unused session of somebody that was used last before the others,
+// and reports whether there was one. The caller holds mu.
+func (s *sessions) endOldest(client string) bool {
+	var oldest *conn
+	var used time.Time
+	for key, c := range s.byKey {
+		if key.client != client {
+			continue
+		}
+		if at, unused := c.unusedSince(); unused && (oldest == nil || at.Before(used)) {
+			oldest, used = c, at
+		}
+	}
+	if oldest == nil || !oldest.endIfUnused(used) {
+		return false
+	}
+	s.drop(oldest)
+	return true
+}
+
+// drop makes a client unknown. The caller holds mu.
+func (s *sessions) drop(c *conn) {
+	if _, ok := s.byKey[c.key]; !ok {
+		return
+	}
+	delete(s.byKey, c.key)
+	if c.thread != nil {
+		delete(s.byThread, sessionKey{c.key.endpoint, c.thread.id})
+	}
+	if s.of[c.key.client]--; s.of[c.key.client] == 0 {
+		delete(s.of, c.key.client)
 	}
 }
 
@@ -65,21 +111,20 @@ func (s *sessions) enter(key sessionKey, since time.Time) *conn {
 	return nil
 }
 
-// remove makes a client with a thread unknown.
+// remove makes a client unknown.
 func (s *sessions) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byKey, c.key)
-	delete(s.byThread, sessionKey{c.key.endpoint, c.thread.id})
+	s.drop(c)
 }
 
 // sweep ends and removes the clients that have not been used since a time.
 func (s *sessions) sweep(since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, c := range s.byKey {
+	for _, c := range s.byKey {
 		if c.endIfUnused(since) {
-			delete(s.byKey, key)
+			s.drop(c)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -278,5 +279,51 @@ func TestEndOfAStream(t *testing.T) {
 	w.stop()
 	if err := w.ended(); err != nil {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestManySessions begins more sessions than a client may have: the one that was unused
+// for longest ends, and none that is in use.
+func TestManySessions(t *testing.T) {
+	var clock atomic.Int64
+	w := serve(t, &mcpwire.Config{Project: newProject(t, map[string]string{"a": "a\n"}), MaxSessions: 2, Now: func() time.Time { return time.Unix(clock.Load(), 0) }})
+	begin := func() string {
+		t.Helper()
+		clock.Add(1)
+		return w.initialize("/mcp", "example")
+	}
+	check := func(session string, want int) {
+		t.Helper()
+		clock.Add(1)
+		if a := w.post("/mcp", session, ping); a.status != want {
+			t.Errorf("got %d, want %d: %+v", a.status, want, a)
+		}
+	}
+	first, second := begin(), begin()
+	check(first, http.StatusOK)
+	third := begin()
+	check(second, http.StatusNotFound)
+	check(first, http.StatusOK)
+	check(third, http.StatusOK)
+	var streams []*http.Response
+	for _, id := range []string{first, third} {
+		res, err := http.DefaultClient.Do(w.request(t.Context(), http.MethodGet, "/mcp", "", "Mcp-Session-Id: "+id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, res)
+	}
+	hello := fmt.Sprintf(initialize, "example")
+	a := w.post("/mcp", "", hello)
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || a.header.Get("Mcp-Session-Id") != "" || !strings.Contains(a.body, "2 sessions") {
+		t.Errorf("with all in use: %+v", a)
+	}
+	for _, res := range streams {
+		res.Body.Close()
+	}
+	for a := w.post("/mcp", "", hello); a.status != http.StatusOK; a = w.post("/mcp", "", hello) { // else this never ends
+		if a.status != http.StatusTooManyRequests {
+			t.Fatalf("once none is in use: %+v", a)
+		}
 	}
 }

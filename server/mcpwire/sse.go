@@ -2,6 +2,7 @@ package mcpwire
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -99,7 +100,7 @@ func (f *Front) meet(r *http.Request, at endpoint) (c *conn, carrier chan struct
 	}
 	c.enter()
 	carrier, _ = c.thread.attach(0)
-	f.sessions.add(at, c)
+	f.sessions.add(at, c, math.MaxInt) // each has a stream, and those are bounded
 	return c, carrier, 0
 }
 

@@ -3,6 +3,7 @@ package mcpwire
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -102,8 +103,15 @@ func (f *Front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m mes
 	response := k.handle(ctx)
 	if _, failed := response.(mcp.JSONRPCError); failed {
 		c.end()
+	} else if !f.sessions.add(at, c, f.server.cfg.MaxSessions) {
+		c.end()
+		out.plain(func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "1")
+			reject(w, http.StatusTooManyRequests, &refusal{m.id, mcp.INVALID_REQUEST, fmt.Sprintf(
+				"this client uses %d sessions at a time, which is the limit: end one, or go on in one", f.server.cfg.MaxSessions)})
+		})
+		return
 	} else {
-		f.sessions.add(at, c)
 		out.header(mcp.HeaderSessionID, c.key.id)
 	}
 	k.answer(response)

@@ -90,7 +90,7 @@ func TestSweep(t *testing.T) {
 	for i := range all {
 		all[i] = f.server.connect(semaphore.NewWeighted(1), &server.SessionConfig{})
 		all[i].enter()
-		f.sessions.add(endpoint{door: doorMCP}, all[i])
+		f.sessions.add(endpoint{door: doorMCP}, all[i], len(all))
 	}
 	unused, used := all[0], all[1] // and one in use
 	unused.leave()
