@@ -68,6 +68,50 @@ func TestServe(t *testing.T) {
 	w.has(greeting.Result.Instructions, "`git.commit`")
 }
 
+// TestServeBounds has calls take too long, and a client begin one session too many.
+func TestServeBounds(t *testing.T) {
+	w := newWorld(t)
+	client := func(url string) {
+		post := func(session, method, params string) (int, string, string) {
+			body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return 0, "", ""
+			}
+			r.Header.Set("Content-Type", "application/json")
+			if session != "" {
+				r.Header.Set("Mcp-Session-Id", session)
+			}
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return 0, "", ""
+			}
+			defer res.Body.Close()
+			b, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			return res.StatusCode, res.Header.Get("Mcp-Session-Id"), string(b)
+		}
+		const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1"}}`
+		_, first, _ := post("", "initialize", hello)
+		_, _, text := post(first, "tools/call", `{"name":"workspace.create","arguments":{"path":"/agents/a"}}`)
+		w.has(text, "the call took longer than 1ns")
+		w.has(text, `"limit"`)
+		_, second, _ := post("", "initialize", hello)
+		for session, want := range map[string]int{first: http.StatusNotFound, second: http.StatusOK} {
+			if status, _, text := post(session, "ping", "{}"); status != want {
+				t.Errorf("got %d, want %d: %s", status, want, text)
+			}
+		}
+	}
+	w.interrupted(client, "serve", "--addr", "localhost:0", "--repo", "app", "--limit-time", "1ns", "--limit-sessions", "1")
+	w.misused("--limit-sessions is 0", "serve", "--limit-sessions", "0", "--check-config")
+	w.misused("--cache-bytes is 1, less than", "serve", "--cache-bytes", "1", "--check-config")
+}
+
 func TestServeListensHereOnly(t *testing.T) {
 	w := newWorld(t)
 	for _, addr := range []string{"", ":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:80"} {
