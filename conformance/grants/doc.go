@@ -7,5 +7,9 @@
 // place. The replies have to be the same, but for a few exceptions, which a test lists with their reasons; and
 // afterwards nothing that was hidden is lost or changed.
 //
+// What MCP offers beside tools is asked of the real program, over HTTP, by tokens of
+// several grants: resources, completions, prompts, what clients are greeted with and
+// what errors suggest. Who watches resources is told nothing of what is hidden.
+//
 //	go test ./conformance/grants
 package grants
