@@ -70,7 +70,7 @@ func passes(t *testing.T, pkg string, catchers []catcher) {
 		patterns = append(patterns, c.pattern())
 	}
 	binary := build(t, pkg)
-	out, err := run(t, binary, pkg, strings.Join(patterns, "|"))
+	out, err := run(t, binary, pkg, strings.Join(patterns, "|"), "")
 	if err != nil {
 		t.Fatalf("fails without a fault: %v\n%s", err, out)
 	}
@@ -103,8 +103,9 @@ func found(t *testing.T, f fault) {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	binary := build(t, f.catcher.pkg, "-overlay", filepath.Join(dir, "overlay.json"))
-	out, err := run(t, binary, f.catcher.pkg, f.catcher.pattern())
+	flag := "-overlay=" + filepath.Join(dir, "overlay.json")
+	binary := build(t, f.catcher.pkg, flag)
+	out, err := run(t, binary, f.catcher.pkg, f.catcher.pattern(), flag)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -135,14 +136,16 @@ func build(t *testing.T, pkg string, flags ...string) string {
 	return binary
 }
 
-// run runs some tests of a package, in its folder as go test does.
-func run(t *testing.T, binary, pkg, pattern string) ([]byte, error) {
+// run runs some tests of a package, in its folder as go test does. What they build
+// themselves is built with a flag, if it is not "".
+func run(t *testing.T, binary, pkg, pattern, flag string) ([]byte, error) {
 	t.Helper()
 	args := []string{"-test.v", "-test.run", pattern, "-test.timeout", "5m"}
 	if pkg == "conformance" {
-		args = append(args, "-targets", "memory") // the real program would be built without the fault
+		args = append(args, "-targets", "memory") // the real program is built for what needs it only
 	}
 	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" "+flag))
 	cmd.Dir = filepath.Join(module, pkg)
 	return cmd.CombinedOutput()
 }
