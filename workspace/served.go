@@ -142,12 +142,14 @@ func (s *served) enter(session string) (own, anybody *servedSession) {
 		anybody = &servedSession{}
 		s.sessions = map[string]*servedSession{anySession: anybody, session: anybody}
 	}
-	if own = s.sessions[session]; own == nil {
+	if own = s.sessions[session]; own == nil || session == anySession {
 		for name, first := range s.sessions {
 			if first == anybody && name != anySession {
 				s.sessions[name] = &servedSession{maps.Clone(first.young), maps.Clone(first.old)}
 			}
 		}
+	}
+	if own == nil {
 		own = &servedSession{}
 		s.sessions[session] = own
 	}

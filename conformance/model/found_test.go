@@ -55,6 +55,12 @@ func TestFound(t *testing.T) {
 			{kind: "move", space: "/agents/w", session: "t", path: "/workspace/a", to: "/repos/a/d", flag: true},
 			do("delete", "/repos/a/d", ""),
 		},
+		"what a session without a name was served is not what the first one was": {
+			do("write", "/repos/a/n", "2\n"),
+			{kind: "write", space: "/agents/w", path: "/repos/a/b", text: "2\n"}, do("commit", "/repos/a", "work"),
+			{kind: "outside", repo: "/repos/a", branch: "main", edits: []edit{{"b", nothing}}},
+			{kind: "delete", space: "/agents/w", session: "t", path: "/repos/a/b"}, do("write", "/repos/a/b", "3\n"),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			history = append([]op{seed, {kind: "create", space: "/agents/w"}}, history...)
