@@ -42,7 +42,7 @@ type BatchOut struct {
 
 // Render lists what the items were about.
 func (o BatchOut) Render() Rendering {
-	return Rendering{Text: fmt.Sprintf("applied %s:\n  %s", plural(o.Applied, "change"), strings.Join(o.Paths, "\n  "))}
+	return Rendering{Text: fmt.Sprintf("applied %s:\n  %s", plural(o.Applied, "change"), strings.Join(shownAll(o.Paths), "\n  "))}
 }
 
 func batch() *Tool {

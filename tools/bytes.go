@@ -33,9 +33,9 @@ type ReadFileBytesOut struct {
 
 // Render gives the bytes as a resource.
 func (o ReadFileBytesOut) Render() Rendering {
-	text := fmt.Sprintf("%s: %d bytes", o.Path, o.Length)
+	text := fmt.Sprintf("%s: %d bytes", shown(o.Path), o.Length)
 	if o.Length < o.Size {
-		text = fmt.Sprintf("%s: bytes %d to %d of %d", o.Path, o.Offset, o.Offset+o.Length, o.Size)
+		text = fmt.Sprintf("%s: bytes %d to %d of %d", shown(o.Path), o.Offset, o.Offset+o.Length, o.Size)
 	}
 	if o.NextOffset > 0 {
 		text += fmt.Sprintf("; next offset %d", o.NextOffset)

@@ -24,9 +24,9 @@ type DeleteFileOut struct {
 // Render says what is gone.
 func (o DeleteFileOut) Render() Rendering {
 	if !o.Deleted {
-		return Rendering{Text: fmt.Sprintf("%s was not there", o.Path)}
+		return Rendering{Text: fmt.Sprintf("%s was not there", shown(o.Path))}
 	}
-	return Rendering{Text: fmt.Sprintf("deleted %s (%s)", o.Path, plural(o.Count, "file"))}
+	return Rendering{Text: fmt.Sprintf("deleted %s (%s)", shown(o.Path), plural(o.Count, "file"))}
 }
 
 func deleteFile() *Tool {
@@ -63,9 +63,9 @@ type RevertOut struct {
 // Render says what was dropped.
 func (o RevertOut) Render() Rendering {
 	if o.Reverted == 0 {
-		return Rendering{Text: fmt.Sprintf("nothing of %s was changed here", o.Path), Notes: notes(o.note)}
+		return Rendering{Text: fmt.Sprintf("nothing of %s was changed here", shown(o.Path)), Notes: notes(o.note)}
 	}
-	return Rendering{Text: fmt.Sprintf("reverted %s: dropped %s", o.Path, plural(o.Reverted, "private change"))}
+	return Rendering{Text: fmt.Sprintf("reverted %s: dropped %s", shown(o.Path), plural(o.Reverted, "private change"))}
 }
 
 func revert() *Tool {

@@ -41,9 +41,9 @@ type EditOut struct {
 
 // Render shows what changed.
 func (o EditOut) Render() Rendering {
-	head := fmt.Sprintf("edited %s: %s, version %s", o.Path, plural(o.OccurrenceCount, "replacement"), o.Version)
+	head := fmt.Sprintf("edited %s: %s, version %s", shown(o.Path), plural(o.OccurrenceCount, "replacement"), o.Version)
 	if o.DryRun {
-		head = fmt.Sprintf("dry run, nothing changed; %s would have %s", o.Path, plural(o.OccurrenceCount, "replacement"))
+		head = fmt.Sprintf("dry run, nothing changed; %s would have %s", shown(o.Path), plural(o.OccurrenceCount, "replacement"))
 	}
 	return Rendering{Text: lines(head, o.Diff), Notes: notes(o.note)}
 }

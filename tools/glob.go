@@ -35,7 +35,7 @@ type GlobOut struct {
 func (o GlobOut) Render() Rendering {
 	text, where := strings.Join(shownAll(o.Paths), "\n"), ""
 	if len(o.Paths) == 0 {
-		text = fmt.Sprintf("no files match below %s", o.searched)
+		text = fmt.Sprintf("no files match below %s", shown(o.searched))
 		if workspace.Scratch.Contains(workspace.Path(o.searched)) {
 			where = "A relative pattern is below /workspace unless path says otherwise. Repositories are below /repos: try /repos/**/NAME."
 		}

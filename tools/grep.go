@@ -61,7 +61,7 @@ type GrepOut struct {
 func (o GrepOut) Render() Rendering {
 	text := strings.Join(o.text, "\n")
 	if len(o.text) == 0 {
-		text = fmt.Sprintf("no matches in %s below %s", plural(o.Files, "file"), o.searched)
+		text = fmt.Sprintf("no matches in %s below %s", plural(o.Files, "file"), shown(o.searched))
 	}
 	skipped := ""
 	if o.Skipped > 0 {

@@ -28,7 +28,7 @@ type MoveOut struct {
 
 // Render says what went where.
 func (o MoveOut) Render() Rendering {
-	return Rendering{Text: fmt.Sprintf("%s %s to %s (%s)", o.verb, o.From, o.To, plural(o.Count, "file")), Notes: notes(o.note)}
+	return Rendering{Text: fmt.Sprintf("%s %s to %s (%s)", o.verb, shown(o.From), shown(o.To), plural(o.Count, "file")), Notes: notes(o.note)}
 }
 
 func mv() *Tool {

@@ -37,7 +37,7 @@ type ReadDirOut struct {
 // Render lists the names, one a line.
 func (o ReadDirOut) Render() Rendering {
 	if len(o.Entries) == 0 {
-		return Rendering{Text: fmt.Sprintf("%s is empty", o.Path)}
+		return Rendering{Text: fmt.Sprintf("%s is empty", shown(o.Path))}
 	}
 	var b strings.Builder
 	for _, e := range o.Entries {

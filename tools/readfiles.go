@@ -66,7 +66,7 @@ func (o *ReadFilesOut) add(spelling string, f workspace.Found, text []byte) {
 		o.absent = append(o.absent, spelling)
 		return
 	}
-	o.blocks = append(o.blocks, fmt.Sprintf("%s (%s):", spelling, plural(len(text), "byte")), string(text))
+	o.blocks = append(o.blocks, fmt.Sprintf("%s (%s):", shown(spelling), plural(len(text), "byte")), string(text))
 	o.Files[spelling] = &FileText{f.OID.String(), len(text), len(o.blocks) - 1}
 }
 

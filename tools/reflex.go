@@ -74,7 +74,7 @@ func (t target) absentNote(ctx context.Context) string {
 		}
 	}
 	_, err := t.lookup(ctx)
-	return lines(fmt.Sprintf("Nothing is at %s.", t.path), workspace.HintOf(err))
+	return lines(fmt.Sprintf("Nothing is at %s.", shown(t.path.String())), workspace.HintOf(err))
 }
 
 // explain adds what a caller may have meant to the error of a path that is not
@@ -115,7 +115,7 @@ func (t target) onDisk() string {
 			continue
 		}
 		if disk := workspace.Path(path.Clean(top)); disk.Contains(t.path) {
-			return fmt.Sprintf("Did you mean %s? Paths name the workspace, not the machine's disk.", m.Point.Join(t.path.Rel(disk)))
+			return fmt.Sprintf("Did you mean %s? Paths name the workspace, not the machine's disk.", shown(m.Point.Join(t.path.Rel(disk)).String()))
 		}
 	}
 	return ""
@@ -141,7 +141,7 @@ func (t target) inOneMount(ctx context.Context) string {
 	if len(found) != 1 {
 		return ""
 	}
-	return fmt.Sprintf("Did you mean %s? Relative paths are below %s.", found[0], workspace.Scratch)
+	return fmt.Sprintf("Did you mean %s? Relative paths are below %s.", shown(string(found[0])), workspace.Scratch)
 }
 
 // nearest names what the directory has that is spelled nearly so.
@@ -166,17 +166,17 @@ func (t target) nearest(ctx context.Context) string {
 		names = append(names, c.Path.Base())
 	}
 	if name := args.Nearest(wrong, names); name != "" {
-		return fmt.Sprintf("Did you mean %s?", dir.Join(name))
+		return fmt.Sprintf("Did you mean %s?", shown(dir.Join(name).String()))
 	}
 	if len(names) == 0 {
-		return fmt.Sprintf("%s is empty.", dir)
+		return fmt.Sprintf("%s is empty.", shown(dir.String()))
 	}
 	const most = 10
 	more := ""
 	if len(names) > most {
 		names, more = names[:most], ", …"
 	}
-	return fmt.Sprintf("%s has %s%s.", dir, strings.Join(names, ", "), more)
+	return fmt.Sprintf("%s has %s%s.", shown(dir.String()), strings.Join(shownAll(names), ", "), more)
 }
 
 // scratchNote tells that a relative path went to scratch although it looks like
@@ -192,7 +192,7 @@ func scratchNote(ctx context.Context, w *workspace.Workspace, spelling string, p
 	first, _, _ := strings.Cut(p.Rel(workspace.Scratch), "/")
 	for _, m := range s.Table.Mounts {
 		if _, err := s.Lookup(ctx, m.Point.Join(first)); err == nil {
-			return fmt.Sprintf("This is in private scratch, never committed. For the repo, write %s.", m.Point.Join(p.Rel(workspace.Scratch)))
+			return fmt.Sprintf("This is in private scratch, never committed. For the repo, write %s.", shown(m.Point.Join(p.Rel(workspace.Scratch)).String()))
 		}
 	}
 	return ""

@@ -30,7 +30,7 @@ type StatOut struct {
 
 // Render says what stands there.
 func (o StatOut) Render() Rendering {
-	text := fmt.Sprintf("%s: %s, mode %s, %s layer", o.Path, o.Kind, o.Mode, o.Layer)
+	text := fmt.Sprintf("%s: %s, mode %s, %s layer", shown(o.Path), o.Kind, o.Mode, o.Layer)
 	if o.Kind != string(workspace.Dir) {
 		text += fmt.Sprintf(", %d bytes, version %s", o.Size, o.Version)
 	}
@@ -98,7 +98,7 @@ func (o ExistsOut) Render() Rendering {
 	if !o.Exists {
 		return Rendering{Text: o.Path + " does not exist"}
 	}
-	return Rendering{Text: fmt.Sprintf("%s exists, a %s", o.Path, o.Kind)}
+	return Rendering{Text: fmt.Sprintf("%s exists, a %s", shown(o.Path), o.Kind)}
 }
 
 func exists() *Tool {

@@ -30,14 +30,14 @@ type WrittenOut struct {
 
 // Render says what was written.
 func (o WrittenOut) Render() Rendering {
-	text := fmt.Sprintf("wrote %s (new, %d bytes, version %s)", o.Path, o.Size, o.Version)
+	text := fmt.Sprintf("wrote %s (new, %d bytes, version %s)", shown(o.Path), o.Size, o.Version)
 	switch {
 	case o.Replaced == o.Version && o.mode:
-		text = fmt.Sprintf("changed the mode of %s (version %s stays)", o.Path, o.Version)
+		text = fmt.Sprintf("changed the mode of %s (version %s stays)", shown(o.Path), o.Version)
 	case o.Replaced == o.Version:
-		text = fmt.Sprintf("%s has that content already (version %s)", o.Path, o.Version)
+		text = fmt.Sprintf("%s has that content already (version %s)", shown(o.Path), o.Version)
 	case !o.Created:
-		text = fmt.Sprintf("wrote %s (%d bytes, version %s, replacing %s)", o.Path, o.Size, o.Version, o.Replaced)
+		text = fmt.Sprintf("wrote %s (%d bytes, version %s, replacing %s)", shown(o.Path), o.Size, o.Version, o.Replaced)
 	}
 	return Rendering{Text: text, Notes: notes(o.note)}
 }

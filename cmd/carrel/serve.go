@@ -314,7 +314,11 @@ func (c *cli) listen(ctx context.Context, f *serveFlags) (net.Listener, error) {
 	if f.cert == "" {
 		return l, nil
 	}
-	pair, err := web.NewCertificate(f.cert, f.key, nil)
+	log, err := c.logger()
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	pair, err := web.NewCertificate(f.cert, f.key, nil, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -34,7 +34,7 @@ func (c *cli) checkConfig(f *serveFlags) error {
 		return err
 	}
 	if f.cert != "" {
-		if _, err := web.NewCertificate(f.cert, f.key, nil); err != nil {
+		if _, err := web.NewCertificate(f.cert, f.key, nil, nil); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func (a *Authenticator) Verify(ctx context.Context, bearer string) (*Principal, 
 	switch {
 	case len(bearer) > maxBearer:
 		return nil, refuse(whyLong, "", nil)
-	case strings.HasPrefix(bearer, tokenPrefix):
+	case strings.HasPrefix(bearer, TokenPrefix):
 		return a.verifyToken(ctx, bearer)
 	case strings.Count(bearer, ".") != 2:
 		return nil, refuse(whyForm, "", nil)

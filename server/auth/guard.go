@@ -106,7 +106,7 @@ func inQuery(u *url.URL) bool {
 	}
 	for _, values := range query {
 		for _, v := range values {
-			if strings.HasPrefix(v, tokenPrefix) {
+			if strings.HasPrefix(v, TokenPrefix) {
 				return true
 			}
 		}

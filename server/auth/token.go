@@ -14,8 +14,8 @@ import (
 	"carrel.dev/workspace"
 )
 
-// tokenPrefix begins every capability token.
-const tokenPrefix = "carrel_"
+// TokenPrefix begins every capability token.
+const TokenPrefix = "carrel_"
 
 const (
 	secretBytes = 32
@@ -39,7 +39,7 @@ func Mint() Minted {
 	raw := make([]byte, secretBytes, tokenBytes)
 	rand.Read(raw) // never fails
 	raw = binary.BigEndian.AppendUint32(raw, crc32.ChecksumIEEE(raw))
-	bearer := tokenPrefix + alphabet().EncodeToString(raw)
+	bearer := TokenPrefix + alphabet().EncodeToString(raw)
 	id := make([]byte, 5)
 	rand.Read(id)
 	return Minted{bearer, "t-" + alphabet().EncodeToString(id), sha256.Sum256([]byte(bearer))}
@@ -47,7 +47,7 @@ func Mint() Minted {
 
 // parseToken returns the hash of a capability token, or why it is none.
 func parseToken(bearer string) (hash [32]byte, why string) {
-	encoded := strings.TrimPrefix(bearer, tokenPrefix)
+	encoded := strings.TrimPrefix(bearer, TokenPrefix)
 	raw, err := alphabet().DecodeString(encoded)
 	switch {
 	case err != nil || len(raw) != tokenBytes || alphabet().EncodeToString(raw) != encoded:

@@ -16,18 +16,12 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"golang.org/x/sync/semaphore"
 
 	"carrel.dev/server"
 	"carrel.dev/workspace"
 )
 
 const (
-	// maxHTTPInFlight bounds the requests of all clients that are handled at a
-	// time, as maxInFlight those of one. maxHTTPBulk bounds what large ones have
-	// beyond the share of each, so that they never keep small ones waiting.
-	maxHTTPInFlight = 256 << 20
-	maxHTTPBulk     = 256 << 20
 	// bodyTime is how long a client may take to send a message, and unreadTime
 	// the rest of one that nobody reads.
 	bodyTime   = time.Minute
@@ -41,10 +35,9 @@ const (
 type Front struct {
 	server   *Server
 	sessions sessions
-	room     *semaphore.Weighted // for requests
-	bulk     *semaphore.Weighted // for what they are longer than requestCost
-	stopping chan struct{}       // closed when streams have to end
-	streams  atomic.Int64        // that are open
+	rooms    *rooms
+	stopping chan struct{} // closed when streams have to end
+	streams  atomic.Int64  // that are open
 	// lingering are the sessions that wait for their clients to come back, as many as
 	// away says.
 	lingering sync.WaitGroup
@@ -57,7 +50,7 @@ type Front struct {
 func NewFront(s *Server) *Front {
 	return &Front{
 		server: s, sessions: newSessions(), stopping: make(chan struct{}),
-		room: semaphore.NewWeighted(maxHTTPInFlight), bulk: semaphore.NewWeighted(maxHTTPBulk),
+		rooms: newRooms(),
 	}
 }
 
@@ -225,25 +218,30 @@ func notAllowed(w http.ResponseWriter, methods string) {
 }
 
 // receive reads the message of a POST and takes room for it, which release gives
-// back. What is none has been answered, and ok is false.
+// back: one that never comes to its end takes none. What is none has been answered, and
+// ok is false.
 func (f *Front) receive(w http.ResponseWriter, r *http.Request) (m message, release func(), ok bool) {
 	// A page may send other types to anywhere without asking.
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, "the content type must be application/json")
 		return message{}, nil, false
 	}
-	if f.room.Acquire(r.Context(), requestCost) != nil {
-		return message{}, nil, false // the client is gone
-	}
 	m, bulk, ok := f.read(w, r)
-	release = sync.OnceFunc(func() {
-		f.room.Release(requestCost)
-		f.bulk.Release(bulk)
-	})
+	who := f.clientOf(r).ID
 	if !ok {
-		release()
+		f.rooms.give(who, bulk)
+		return message{}, nil, false
 	}
-	return m, release, ok
+	leave, ok := f.rooms.enter(r.Context())
+	if !ok {
+		f.rooms.give(who, bulk)
+		full(w, "requests")
+		return message{}, nil, false
+	}
+	return m, sync.OnceFunc(func() {
+		leave()
+		f.rooms.give(who, bulk)
+	}), true
 }
 
 // read reads the message of a POST, and takes bulk room as its bytes arrive.
@@ -254,18 +252,16 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request) (m message, bulk in
 	}
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Now().Add(bodyTime))
-	ctx, stop := context.WithTimeout(r.Context(), bodyTime)
-	defer stop()
 	body := http.MaxBytesReader(w, r.Body, int64(f.server.cfg.MaxMessage))
 	var raw bytes.Buffer
-	_, err := io.CopyN(&raw, body, requestCost)
+	_, err := io.CopyN(&raw, body, httpCost)
 	for err == nil {
-		if f.bulk.Acquire(ctx, requestCost) != nil {
-			refuse(w, http.StatusServiceUnavailable, "there are too many large messages at a time: try again")
+		if !f.rooms.take(r.Context(), f.clientOf(r).ID) {
+			full(w, "large messages")
 			return message{}, bulk, false
 		}
-		bulk += requestCost
-		_, err = io.CopyN(&raw, body, requestCost)
+		bulk += httpCost
+		_, err = io.CopyN(&raw, body, httpCost)
 	}
 	control.SetReadDeadline(time.Time{}) // else the connection ends while the call runs
 	var long *http.MaxBytesError

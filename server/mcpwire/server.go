@@ -45,8 +45,8 @@ type Config struct {
 	// Idle is how long a session over HTTP may be unused before it is ended;
 	// default 4 hours. What is kept is kept as long.
 	Idle time.Duration
-	// MaxSessions is how many sessions one client may have over Streamable HTTP. When
-	// it begins another, the one ends that was unused for longest; default 4,096.
+	// MaxSessions is how many sessions one client may have over HTTP. When it begins
+	// another, the one ends that was unused for longest; default 4,096.
 	MaxSessions int
 	// Linger is how long the session of a client of HTTP+SSE waits for it when its stream
 	// breaks; default 1 minute.

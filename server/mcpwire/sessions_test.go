@@ -318,6 +318,9 @@ func TestManySessions(t *testing.T) {
 	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || a.header.Get("Mcp-Session-Id") != "" || !strings.Contains(a.body, "2 sessions") {
 		t.Errorf("with all in use: %+v", a)
 	}
+	if a := w.do(http.MethodGet, "/sse", ""); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
+		t.Errorf("with all in use, at the older door: %+v", a)
+	}
 	for _, res := range streams {
 		res.Body.Close()
 	}

@@ -43,6 +43,9 @@ func TestUnfinishedMessages(t *testing.T) {
 		}
 		w.dial("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + length)
 	}
+	for range 300 {
+		w.dial("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n")
+	}
 	for range 3 {
 		w.initialize("/mcp", "example")
 	}

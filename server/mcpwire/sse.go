@@ -2,7 +2,6 @@ package mcpwire
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -34,6 +33,10 @@ func (f *Front) stream(w http.ResponseWriter, r *http.Request, at endpoint) {
 		return
 	}
 	c, carrier, n := f.meet(r, at)
+	if c == nil {
+		f.server.tooMany(w, nil)
+		return
+	}
 	out := newEvents(w)
 	defer out.close()
 	post := url.URL{Path: string(at.workspace) + "/" + doorMessage, RawQuery: url.Values{sessionParam: {c.key.id}}.Encode()}
@@ -82,7 +85,8 @@ func (c *conn) speak(out *events, carrier chan struct{}, n int, done <-chan stru
 
 // meet returns the session that a stream belongs to, entered, and behind which message
 // the stream goes on. It is the one whose client says what it got last, if nothing is
-// missing since; one in its place, if that one is over; or a new one.
+// missing since; one in its place, if that one is over; or a new one. It is nil if the
+// client uses as many sessions as it may.
 func (f *Front) meet(r *http.Request, at endpoint) (c *conn, carrier chan struct{}, n int) {
 	id, n, ok := cutEvent(r.Header.Get(headerLastEvent))
 	if ok {
@@ -100,7 +104,11 @@ func (f *Front) meet(r *http.Request, at endpoint) (c *conn, carrier chan struct
 	}
 	c.enter()
 	carrier, _ = c.thread.attach(0)
-	f.sessions.add(at, c, math.MaxInt) // each has a stream, and those are bounded
+	if !f.sessions.add(at, c, f.server.cfg.MaxSessions) {
+		c.end()
+		c.leave()
+		return nil, nil, 0
+	}
 	return c, carrier, 0
 }
 

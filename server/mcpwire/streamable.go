@@ -105,16 +105,19 @@ func (f *Front) begin(w http.ResponseWriter, r *http.Request, at endpoint, m mes
 		c.end()
 	} else if !f.sessions.add(at, c, f.server.cfg.MaxSessions) {
 		c.end()
-		out.plain(func(w http.ResponseWriter) {
-			w.Header().Set("Retry-After", "1")
-			reject(w, http.StatusTooManyRequests, &refusal{m.id, mcp.INVALID_REQUEST, fmt.Sprintf(
-				"this client uses %d sessions at a time, which is the limit: end one, or go on in one", f.server.cfg.MaxSessions)})
-		})
+		out.plain(func(w http.ResponseWriter) { f.server.tooMany(w, m.id) })
 		return
 	} else {
 		out.header(mcp.HeaderSessionID, c.key.id)
 	}
 	k.answer(response)
+}
+
+// tooMany answers a client that uses as many sessions as it may.
+func (s *Server) tooMany(w http.ResponseWriter, id json.RawMessage) {
+	w.Header().Set("Retry-After", "1")
+	reject(w, http.StatusTooManyRequests, &refusal{id, mcp.INVALID_REQUEST, fmt.Sprintf(
+		"this client uses %d sessions at a time, which is the limit: end one, or go on in one", s.cfg.MaxSessions)})
 }
 
 // postSession handles a message on a session.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"crypto/tls"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -14,20 +15,26 @@ import (
 type Certificate struct {
 	cert, key string
 	now       func() time.Time
+	log       *slog.Logger
 
 	mu     sync.Mutex // guards what follows
 	loaded *tls.Certificate
 	of     [2]time.Time // when the files were written that were loaded
 	looked time.Time
+	bad    string // why the files cannot be used now, as it was logged
 }
 
 // NewCertificate reads a certificate with its chain, and its key, both in PEM. What
-// cannot be used is Invalid. A nil now is time.Now.
-func NewCertificate(cert, key string, now func() time.Time) (*Certificate, error) {
+// cannot be used is Invalid; what cannot be used later is logged, once. A nil now is
+// time.Now, without a log nothing is said.
+func NewCertificate(cert, key string, now func() time.Time, log *slog.Logger) (*Certificate, error) {
 	if now == nil {
 		now = time.Now
 	}
-	c := &Certificate{cert: cert, key: key, now: now}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c := &Certificate{cert: cert, key: key, now: now, log: log}
 	if _, err := c.get(); err != nil {
 		return nil, workspace.Errorf(workspace.Invalid, "the certificate cannot be used: %w", err).
 			Hinted("Give the files of one certificate, with its chain, and of its key, both in PEM.")
@@ -73,14 +80,19 @@ func (c *Certificate) get() (*tls.Certificate, error) {
 	if err != nil {
 		return c.loaded, c.unless(err)
 	}
-	c.loaded, c.of = &pair, of
+	c.loaded, c.of, c.bad = &pair, of, ""
 	return c.loaded, nil
 }
 
 // unless returns an error if there is no certificate to go on with.
 func (c *Certificate) unless(err error) error {
-	if c.loaded != nil {
-		return nil
+	if c.loaded == nil {
+		return err
 	}
-	return err
+	if c.bad != err.Error() {
+		c.bad = err.Error()
+		c.log.Warn("the certificate's files cannot be used: that of before goes on, until it expires",
+			"err", err, "expires", c.loaded.Leaf.NotAfter)
+	}
+	return nil
 }

@@ -1,16 +1,19 @@
 package web_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +53,8 @@ func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := writePair(t, dir, 1)
 	now := time.Now()
-	c, err := web.NewCertificate(cert, key, func() time.Time { return now })
+	var log bytes.Buffer
+	c, err := web.NewCertificate(cert, key, func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +100,16 @@ func TestCertificate(t *testing.T) {
 	if err := os.WriteFile(cert, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(time.Minute)
-	if got := serial(); got != 2 {
-		t.Errorf("while it is written: certificate %d", got)
+	for range 2 {
+		now = now.Add(time.Minute)
+		if got := serial(); got != 2 {
+			t.Errorf("while it is written: certificate %d", got)
+		}
 	}
-	if _, err := web.NewCertificate(cert, key, nil); workspace.KindOf(err) != workspace.Invalid {
+	if got := strings.Count(log.String(), "that of before goes on"); got != 1 {
+		t.Errorf("it was logged %d times: %s", got, &log)
+	}
+	if _, err := web.NewCertificate(cert, key, nil, nil); workspace.KindOf(err) != workspace.Invalid {
 		t.Errorf("one that is damaged: %v", err)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"crypto/rand"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"carrel.dev/server"
+	"carrel.dev/server/auth"
 )
 
 // requestIDHeader names a request, in both directions.
@@ -13,7 +15,7 @@ const requestIDHeader = "X-Request-Id"
 
 var (
 	// requestID is what a client may call its request: nothing that a reader of logs
-	// could take for something else.
+	// could take for something else. A token is none.
 	requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 	// traceparent is the header of W3C Trace Context, version 00 and what later ones
 	// must keep of it; it names the trace and the span that the request is part of.
@@ -34,7 +36,7 @@ func identified(next http.Handler) http.Handler {
 // it were not there.
 func labelsOf(h http.Header) server.Labels {
 	var l server.Labels
-	if id := h.Get(requestIDHeader); requestID.MatchString(id) {
+	if id := h.Get(requestIDHeader); requestID.MatchString(id) && !strings.Contains(id, auth.TokenPrefix) {
 		l.Request = id
 	}
 	if id := traceOf(h.Values("Traceparent")); id != "" {

@@ -22,6 +22,7 @@ func TestRequestIDs(t *testing.T) {
 		{"", random},
 		{"X-Request-Id: two words", random},
 		{"X-Request-Id: " + strings.Repeat("x", 129), random},
+		{"X-Request-Id: carrel_0123456789", random},
 		{"Traceparent: 00-" + trace + "-0000000000000000-01", random},
 		{"Traceparent: 00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01", random},
 		{"Traceparent: 00-" + trace + "-00f067aa0ba902b7-01-more", random},
