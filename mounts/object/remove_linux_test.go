@@ -187,7 +187,7 @@ func TestRemovalWaitsForProcesses(t *testing.T) {
 			}
 		}()
 	}
-	if got := consolidate(t, c.s, atOnce()); got.Removed != 4 {
+	if got := removeAll(t, c.s); got.Removed != 4 {
 		t.Errorf("in the end: %+v", got)
 	}
 }
@@ -263,7 +263,7 @@ func TestProtectionIsKept(t *testing.T) {
 	}
 	newer := time.Now().Add(time.Hour).Truncate(time.Second)
 	os.Chtimes(packPath(v.needless[0].path), newer, newer) // as by who uses an object
-	consolidate(t, c.s, atOnce())
+	removeAll(t, c.s)
 	info, err := os.Stat(packPath(v.needless[0].by.path))
 	if err != nil || !info.ModTime().Equal(newer) {
 		t.Errorf("the time is %v, %v, want %v", info.ModTime(), err, newer)
