@@ -46,7 +46,7 @@ func (c *Client) standing() string { return cmp.Or(c.Standing, c.ID) }
 func (f *Front) connect(r *http.Request, at endpoint, c server.SessionConfig) *conn {
 	who := f.clientOf(r)
 	c.Actor, c.Principal, c.Grants, c.Workspace = who.Actor, who.ID, who.Grants, at.workspace
-	return who.Server.connect(f.rooms.requests, &c)
+	return who.Server.connect(&c)
 }
 
 // ClientID names who makes a request; "" is whoever is on this machine.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"golang.org/x/sync/semaphore"
 
 	"carrel.dev/server"
 	"carrel.dev/workspace"
@@ -18,17 +17,16 @@ import (
 type conn struct {
 	server    *Server
 	session   *server.Session
-	stateless bool                // its calls are bound by their arguments only
-	grants    *workspace.Grants   // what it may do; nil: everything
-	room      *semaphore.Weighted // for requests; clients may share it
-	stream    sink                // where all answers go; nil if each goes with its request
-	answers   chan struct{}       // has an item for each call on the stream
-	work      chan func()         // takes a job while somebody waits for one
-	gone      chan struct{}       // closed by end
-	over      chan struct{}       // closed once the client is gone and nothing of it runs
-	subs      *subscriptions      // of the session
-	key       sessionKey          // by which it comes back over HTTP; zero if it does not
-	thread    *thread             // the stream of a client of HTTP+SSE, else nil
+	stateless bool              // its calls are bound by their arguments only
+	grants    *workspace.Grants // what it may do; nil: everything
+	stream    sink              // where all answers go; nil if each goes with its request
+	answers   chan struct{}     // has an item for each call on the stream
+	work      chan func()       // takes a job while somebody waits for one
+	gone      chan struct{}     // closed by end
+	over      chan struct{}     // closed once the client is gone and nothing of it runs
+	subs      *subscriptions    // of the session
+	key       sessionKey        // by which it comes back over HTTP; zero if it does not
+	thread    *thread           // the stream of a client of HTTP+SSE, else nil
 	replays   replays
 	questions questions // that it was asked
 	carrying  sync.Once // what changes goes out on the stream
@@ -46,12 +44,11 @@ type conn struct {
 }
 
 // connect begins a client's session; the tools that it has are those of the server.
-func (s *Server) connect(room *semaphore.Weighted, session *server.SessionConfig) *conn {
+func (s *Server) connect(session *server.SessionConfig) *conn {
 	session.Tools = server.ToolSet(s.cfg.Tools)
 	c := &conn{
 		server: s, stateless: session.Stateless, grants: session.Grants,
 		session:  s.desk.Open(session),
-		room:     room,
 		work:     make(chan func()),
 		gone:     make(chan struct{}),
 		over:     make(chan struct{}),

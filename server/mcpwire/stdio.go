@@ -27,7 +27,11 @@ const (
 // workspace.open sent before them, which may decide where they act. A blocked
 // read of in cannot be ended: after ctx it stays until the input does.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	c := stdio{s.connect(semaphore.NewWeighted(maxInFlight), &server.SessionConfig{Actor: s.cfg.Actor, Workspace: s.cfg.Workspace}), &lineWriter{w: out, broken: make(chan struct{})}}
+	c := stdio{
+		conn: s.connect(&server.SessionConfig{Actor: s.cfg.Actor, Workspace: s.cfg.Workspace}),
+		out:  &lineWriter{w: out, broken: make(chan struct{})},
+		room: semaphore.NewWeighted(maxInFlight),
+	}
 	c.stream = c.out
 	read := make(chan struct{})
 	go func() {
@@ -66,7 +70,8 @@ func (c stdio) receiveAll(ctx context.Context, in io.Reader) {
 // stdio is a client whose messages come and go as lines.
 type stdio struct {
 	*conn
-	out *lineWriter
+	out  *lineWriter
+	room *semaphore.Weighted // for requests
 }
 
 // receive takes one line of input. Calls go on when ctx has ended.

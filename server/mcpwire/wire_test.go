@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"carrel.dev/persistence/memory"
 	"carrel.dev/server"
 	"carrel.dev/workspace"
@@ -88,7 +86,7 @@ func TestSweep(t *testing.T) {
 	f := NewFront(New(&Config{Project: p, Idle: 16 * time.Millisecond, Now: func() time.Time { return now }}))
 	var all [3]*conn
 	for i := range all {
-		all[i] = f.server.connect(semaphore.NewWeighted(1), &server.SessionConfig{})
+		all[i] = f.server.connect(&server.SessionConfig{})
 		all[i].enter()
 		f.sessions.add(endpoint{door: doorMCP}, all[i], len(all))
 	}
